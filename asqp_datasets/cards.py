@@ -1,0 +1,206 @@
+"""The card of a dataset, filled from what was measured when it was built."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib import metadata
+from importlib.resources import files as resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from asqp_datasets.checks.rules import RULES
+from asqp_datasets.corpora import CORPORA, sha256_of
+from asqp_datasets.schema import features
+from asqp_datasets.statistics import beside_paper, describe
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+    from asqp_datasets.checks import Report
+    from asqp_datasets.sources import Source
+    from asqp_datasets.statistics import Statistics
+
+_SIZES = (
+    (1_000, "n<1K"),
+    (10_000, "1K<n<10K"),
+    (100_000, "10K<n<100K"),
+    (1_000_000, "100K<n<1M"),
+    (10_000_000, "1M<n<10M"),
+)
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~&$])")
+
+
+def escape_markdown(text: object) -> str:
+    """Text as Markdown that shows it: no markup, no HTML, no new line."""
+    return _MARKDOWN.sub(r"\\\1", " ".join(str(text).split()))
+
+
+def package_version() -> str:
+    """The version of this package, as installed."""
+    return metadata.version("asqp")
+
+
+@cache
+def _templates() -> Environment:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FunctionLoader(lambda name: (resources("asqp_datasets.hub_cards") / name).read_text(encoding="utf-8")),
+        autoescape=False,  # noqa: S701 - Markdown, not HTML; the filter below escapes it
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["md"] = escape_markdown
+    return environment
+
+
+def dataset_card(
+    source: Source,
+    report: Report,
+    statistics: Mapping[str, Statistics],
+    files: Mapping[str, list[Path]],
+    *,
+    ratio: str | None,
+    seed: int,
+    repairs: frozenset[str] = frozenset(),
+) -> str:
+    """The README.md of a dataset folder: the front matter that ``datasets`` reads, and a text for people.
+
+    Args:
+        source: What the dataset was built from.
+        report: What the checks found.
+        statistics: Counts by split.
+        files: Parquet files by split.
+        ratio: The ratio it was split by; None if the source's split was kept.
+        seed: Seed of the split.
+        repairs: Rules whose repairs were made.
+    """
+    corpus = source.corpus
+    synthetic = source.is_synthetic
+    described = describe(source.name, source.language, statistics)
+    raw_files = source.facts.get("files") or [
+        {"name": path.name, "split": split, "sha256": sha256_of(path)} for split, path in source.files
+    ]
+    title = corpus.title if corpus else source.name
+    if synthetic and "ynthetic" not in title:
+        title += " (synthetic)"
+    facts: dict[str, Any] = {
+        "corpus": source.name,
+        "language": source.language,
+        "synthetic": synthetic,
+        "version": package_version(),
+        "split": {"ratio": ratio, "seed": seed} if ratio else source.facts.get("split", "official"),
+        "files": raw_files,
+    }
+    if source.generates:
+        facts["generator"] = {"size": source.size, "seed": source.seed}
+    elif "generator" in source.facts:
+        facts["generator"] = source.facts["generator"]
+    rows = (
+        beside_paper(corpus, described["all"])
+        if corpus and corpus.paper
+        else [{"key": key, "measured": value} for key, value in described["all"].items()]
+    )
+    body = (
+        _templates()
+        .get_template("dataset.md.j2")
+        .render(
+            title=title,
+            load_name=f"asqp/{source.name}" if source.name in CORPORA else "path/to/this/folder",
+            synthetic=synthetic,
+            note=corpus.note if corpus else "Built from files of its owner.",
+            url=corpus.url if corpus else "",
+            files=raw_files,
+            report=report,
+            repairs=sorted(repairs),
+            split_text=_split_text(facts["split"]),
+            splits=described["splits"],
+            unit=described["unit"],
+            rows=rows,
+            paper=bool(corpus and corpus.paper),
+            paper_title=CORPORA[corpus.id.removeprefix("synthetic-")].title if corpus and synthetic else "",
+            rules=RULES,
+            licence_text=_licence_text(source),
+        )
+    )
+    return f"---\n{_front_matter(source, title, files, statistics, facts)}---\n\n{body}"
+
+
+def _split_text(split: Any) -> str:
+    if split == "official":
+        return "The official split of the source."
+    return (
+        f"Split {split['ratio']} with seed {split['seed']}: exact sizes, stratified by first-level category and "
+        "sentiment; copies and near copies of a text stand in one split."
+    )
+
+
+def _licence_text(source: Source) -> str:
+    if source.is_synthetic:
+        return "Apache-2.0."
+    if source.corpus and source.corpus.url:
+        return "Upstream states no licence; ask its authors before you publish these texts."
+    return "To be stated by the owner of the texts before publishing."
+
+
+def _front_matter(
+    source: Source,
+    title: str,
+    files: Mapping[str, list[Path]],
+    statistics: Mapping[str, Statistics],
+    facts: dict[str, Any],
+) -> str:
+    import pyarrow.parquet as pq
+    import yaml
+
+    synthetic = source.is_synthetic
+    total = sum(part.samples for part in statistics.values())
+    nbytes = {
+        name: sum(
+            group.total_byte_size for path in paths for meta in [pq.read_metadata(path)] for group in _groups(meta)
+        )
+        for name, paths in files.items()
+    }
+    licence: dict[str, Any] = {"license": "apache-2.0"}
+    if not synthetic:
+        licence = {"license": "other", "license_name": "not-stated-by-upstream"}
+        if source.corpus and source.corpus.url:
+            licence["license_link"] = source.corpus.url
+    data = {
+        "language": [source.language],
+        **licence,
+        "pretty_name": title,
+        "size_categories": [next((name for limit, name in _SIZES if total < limit), "n>10M")],
+        "task_categories": ["text-classification", "token-classification"],
+        "annotations_creators": ["machine-generated" if synthetic else "expert-generated"],
+        "language_creators": ["machine-generated" if synthetic else "found"],
+        "source_datasets": ["original"],
+        "tags": ["aspect-sentiment-quad-prediction", "asqp", "acos", *(["synthetic"] if synthetic else [])],
+        "configs": [
+            {
+                "config_name": "default",
+                "data_files": [
+                    {"split": name, "path": f"data/{name}-*-{paths[0].stem.rsplit('-', 1)[-1]}.parquet"}
+                    for name, paths in files.items()
+                ],
+            }
+        ],
+        "dataset_info": {
+            "features": features()._to_yaml_list(),
+            "splits": [
+                {"name": name, "num_bytes": nbytes[name], "num_examples": part.samples}
+                for name, part in statistics.items()
+            ],
+            "download_size": sum(path.stat().st_size for paths in files.values() for path in paths),
+            "dataset_size": sum(nbytes.values()),
+        },
+        "asqp": facts,
+    }
+    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=1000)
+
+
+def _groups(meta: Any) -> list[Any]:
+    return [meta.row_group(i) for i in range(meta.num_row_groups)]

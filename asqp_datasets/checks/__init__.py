@@ -1,0 +1,19 @@
+"""Checking ASQP data: the rules, what they find, and the repairs."""
+
+from asqp_datasets.checks.checker import Checker, Example, Finding, Report
+from asqp_datasets.checks.repairs import REPAIRABLE, Repair, parse_repairs, repair
+from asqp_datasets.checks.rules import RULES, SEVERITIES, Rule
+
+__all__ = [
+    "REPAIRABLE",
+    "RULES",
+    "SEVERITIES",
+    "Checker",
+    "Example",
+    "Finding",
+    "Repair",
+    "Report",
+    "Rule",
+    "parse_repairs",
+    "repair",
+]

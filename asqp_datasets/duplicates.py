@@ -1,0 +1,140 @@
+"""Texts that say the same: exact copies, copies up to punctuation and form, near copies.
+
+Near copies are found by MinHash over character trigrams with banding (Broder 1997). It is written here over
+whole batches with numpy, because one text at a time, as in the packages for it, a million reviews take
+minutes and gigabytes.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import xxhash
+
+MINIMA = 32
+"""MinHash values a text."""
+BANDS = 8
+"""Two texts are compared when all values of one of so many bands are equal."""
+NEAR = 26
+"""Texts are near copies when so many of the 32 minima are equal: an estimated Jaccard of at least 0.8."""
+
+_SHINGLE = 3
+_NOT_ALPHANUMERIC = re.compile(r"[\W_]+")
+_RANDOM = np.random.default_rng(20260101)
+_MULTIPLIERS = _RANDOM.integers(1, 2**32, MINIMA, dtype=np.uint64).astype(np.uint32) | np.uint32(1)
+_OFFSETS = _RANDOM.integers(0, 2**32, MINIMA, dtype=np.uint64).astype(np.uint32)
+_MIX = _RANDOM.integers(1, 2**63, _SHINGLE, dtype=np.uint64) | np.uint64(1)
+
+
+def fold(text: str) -> str:
+    """NFKC, case folded, letters and digits only: what copies have in common."""
+    return _NOT_ALPHANUMERIC.sub("", unicodedata.normalize("NFKC", text).casefold())
+
+
+def digest(text: str) -> int:
+    """64 bits of the text, the same in every process."""
+    return xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"))
+
+
+@dataclass(frozen=True)
+class Signatures:
+    """What is kept of n texts to find copies: about 150 bytes each.
+
+    Args:
+        exact: Digests of the texts, shape (n,).
+        folded: Digests of the folded texts, shape (n,).
+        minima: MinHash values, shape (n, 32).
+    """
+
+    exact: npt.NDArray[np.uint64]
+    folded: npt.NDArray[np.uint64]
+    minima: npt.NDArray[np.uint32]
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> Signatures:
+        """The signatures of some texts."""
+        forms = [fold(text) for text in texts]
+        exact = np.fromiter((digest(text) for text in texts), np.uint64, len(forms))
+        # A text with no letter or digit has no folded form to share with others: it stands for itself.
+        folded = np.fromiter(
+            (digest(form or text) for form, text in zip(forms, texts, strict=True)), np.uint64, len(forms)
+        )
+        return cls(exact, folded, _minima(forms, folded))
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Signatures]) -> Signatures:
+        """The signatures of several batches in a row."""
+        if not parts:
+            return cls.of([])
+        return cls(
+            np.concatenate([part.exact for part in parts]),
+            np.concatenate([part.folded for part in parts]),
+            np.concatenate([part.minima for part in parts]),
+        )
+
+    def groups(self) -> npt.NDArray[np.int64]:
+        """A group number for each text, shape (n,): copies and near copies, and theirs, share one."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        count = len(self.exact)
+        first, second = (np.concatenate(ends) for ends in zip(self._folded_pairs(), self._near_pairs(), strict=True))
+        graph = coo_array((np.ones(len(first), np.int8), (first, second)), shape=(count, count))
+        return connected_components(graph, directed=False)[1].astype(np.int64)
+
+    def _folded_pairs(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        return _runs(self.folded)
+
+    def _near_pairs(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        rows = MINIMA // BANDS
+        firsts, seconds = [], []
+        for band in range(BANDS):
+            values = self.minima[:, band * rows : (band + 1) * rows].astype(np.uint64)
+            key = (values * _MIX[0] + np.arange(rows, dtype=np.uint64)) * _MIX[1]
+            first, second = _runs(np.bitwise_xor.reduce(key ^ (key >> np.uint64(29)), axis=1))
+            for start in range(0, len(first), 1 << 18):
+                a, b = first[start : start + (1 << 18)], second[start : start + (1 << 18)]
+                near = (self.minima[a] == self.minima[b]).sum(axis=1) >= NEAR
+                firsts.append(a[near])
+                seconds.append(b[near])
+        return np.concatenate(firsts), np.concatenate(seconds)
+
+
+def _minima(forms: Sequence[str], folded: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint32]:
+    """MinHash values of folded texts; one shorter than a shingle has its digest for its only shingle."""
+    result = np.empty((len(forms), MINIMA), np.uint32)
+    lengths = np.fromiter(map(len, forms), np.int64, len(forms))
+    long = np.flatnonzero(lengths >= _SHINGLE)
+    if len(long):
+        codes = np.frombuffer("".join(forms[i] for i in long.tolist()).encode("utf-32-le", "surrogatepass"), np.uint32)
+        windows = len(codes) - _SHINGLE + 1
+        mixed = np.zeros(windows, np.uint64)
+        for position in range(_SHINGLE):
+            mixed = (mixed ^ codes[position : position + windows]) * _MIX[position]
+            mixed ^= mixed >> np.uint64(31)
+        ends = np.cumsum(lengths[long])
+        inside = np.ones(windows, np.bool_)
+        for back in range(1, _SHINGLE):
+            inside[ends[:-1] - back] = False
+        shingles = (mixed >> np.uint64(16)).astype(np.uint32)[inside]
+        starts = np.concatenate([[0], np.cumsum(lengths[long] - _SHINGLE + 1)[:-1]])
+        for column in range(MINIMA):
+            result[long, column] = np.minimum.reduceat(shingles * _MULTIPLIERS[column] + _OFFSETS[column], starts)
+    short = np.flatnonzero(lengths < _SHINGLE)
+    result[short] = folded[short, None].astype(np.uint32) * _MULTIPLIERS + _OFFSETS
+    return result
+
+
+def _runs(keys: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Pairs (first of its run, other) of the positions that hold equal keys."""
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    new = np.ones(len(keys), np.bool_)
+    new[1:] = ordered[1:] != ordered[:-1]
+    leader = order[np.maximum.accumulate(np.where(new, np.arange(len(keys)), 0))] if len(keys) else order
+    return leader[~new], order[~new]

@@ -1,0 +1,1 @@
+"""Templates of the cards that the Hub shows."""
