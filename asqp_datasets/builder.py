@@ -10,14 +10,10 @@ file names: a rebuild with other content is another dataset to it, and is never 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -26,10 +22,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 from asqp_datasets import cards
 from asqp_datasets.checks import Checker, Report, repair
 from asqp_datasets.errors import DataError
+from asqp_datasets.hub_folder import install, named_by_content, refuse_foreign, work_folder
 from asqp_datasets.progress import Progress
 from asqp_datasets.readers import Record
 from asqp_datasets.schema import Sample, arrow_schema, to_arrow
-from asqp_datasets.sources import Source, read_facts
+from asqp_datasets.sources import Source
 from asqp_datasets.splits import DEFAULT_RATIO, SPLITS, assign, parse_ratio
 from asqp_datasets.statistics import UNITS, Statistics
 from asqp_f1 import category_level1
@@ -106,8 +103,8 @@ def build(
     """
     if ratio is not None:
         parse_ratio(ratio)
-    _refuse_foreign_folder(out)
-    with _exclusive(out) as work:
+    refuse_foreign(out)
+    with work_folder(out) as work:
         rejects, repaired = work / "rejects.jsonl", work / "repairs.jsonl"
         checker = Checker(source.language, examples)
         for path, issue in source.issues:
@@ -130,7 +127,8 @@ def build(
         checker.set_splits(chosen, {name: part.categories for name, part in statistics.items()})
         report = checker.report(source.name)
         card = cards.dataset_card(source, report, statistics, files, ratio=ratio, seed=seed, repairs=repairs)
-        return _install(work, out, card, files, report, statistics, rejects, repaired)
+        changed = install(work, out, card, files)
+        return Built(out, report, statistics, _put_beside(out, rejects), _put_beside(out, repaired), changed)
 
 
 def _stage(
@@ -290,75 +288,14 @@ def _write_splits(
             writer.close()
     return (
         {name: statistics[name] for name in SPLITS if name in statistics},
-        {name: _named_by_content(files[name]) for name in SPLITS if name in files},
+        {name: named_by_content(files[name]) for name in SPLITS if name in files},
     )
 
 
-def _named_by_content(paths: list[Path]) -> list[Path]:
-    whole = hashlib.sha256()
-    for path in paths:
-        with path.open("rb") as file:
-            whole.update(hashlib.file_digest(file, "sha256").digest())
-    mark = whole.hexdigest()[:16]
-    return [path.rename(path.with_name(f"{path.name}-of-{len(paths):05d}-{mark}.parquet")) for path in paths]
-
-
-def _refuse_foreign_folder(out: Path) -> None:
-    if out.exists() and not out.is_dir():
-        raise DataError("found a file, expected a folder to write the dataset to", path=out)
-    if out.is_dir() and any(out.iterdir()) and not read_facts(out):
-        raise DataError("found a folder with other content, expected an empty one or a dataset built here", path=out)
-
-
-@contextmanager
-def _exclusive(out: Path) -> Iterator[Path]:
-    """A work folder beside ``out``, for one process at a time; what a killed build left there is removed."""
-    from filelock import FileLock
-
-    out = out.absolute()
-    out.parent.mkdir(parents=True, exist_ok=True)
-    owner = os.getuid() if hasattr(os, "getuid") else "user"
-    key = hashlib.sha256(str(out.resolve()).encode()).hexdigest()[:16]
-    with FileLock(Path(tempfile.gettempdir(), f"asqp-{owner}-{key}.lock")):
-        for left in out.parent.glob(f".{out.name}.building-*"):
-            shutil.rmtree(left, ignore_errors=True)
-        work = Path(tempfile.mkdtemp(prefix=f".{out.name}.building-", dir=out.parent))
-        try:
-            yield work
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
-
-
-def _install(
-    work: Path,
-    out: Path,
-    card: str,
-    files: dict[str, list[Path]],
-    report: Report,
-    statistics: dict[str, Statistics],
-    rejects: Path,
-    repaired: Path,
-) -> Built:
-    """Put the new files beside the old, then swap the card, which names them; then drop the old."""
-    data = out / "data"
-    data.mkdir(parents=True, exist_ok=True)
-    new = {path.name for paths in files.values() for path in paths}
-    card_path = out / "README.md"
-    changed = not card_path.is_file() or card_path.read_text(encoding="utf-8") != card
-    for name in new:
-        (work / "data" / name).replace(data / name)
-    (work / "README.md").write_text(card, encoding="utf-8")
-    (work / "README.md").replace(card_path)
-    for old in data.glob("*.parquet"):
-        if old.name not in new:
-            old.unlink()
-    beside: list[Path | None] = []
-    for path in (rejects, repaired):
-        target = out.parent / f"{out.name}.{path.name}"
-        if path.stat().st_size:
-            path.replace(target)
-            beside.append(target)
-        else:
-            target.unlink(missing_ok=True)
-            beside.append(None)
-    return Built(out, report, statistics, beside[0], beside[1], changed)
+def _put_beside(out: Path, path: Path) -> Path | None:
+    """Move a file of the work folder beside the dataset, or remove an older one if there is nothing to say."""
+    target = out.parent / f"{out.name}.{path.name}"
+    if not path.stat().st_size:
+        target.unlink(missing_ok=True)
+        return None
+    return path.replace(target)

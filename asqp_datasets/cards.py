@@ -84,9 +84,7 @@ def dataset_card(
     raw_files = source.facts.get("files") or [
         {"name": path.name, "split": split, "sha256": sha256_of(path)} for split, path in source.files
     ]
-    title = corpus.title if corpus else source.name
-    if synthetic and "ynthetic" not in title:
-        title += " (synthetic)"
+    title = _title(source)
     facts: dict[str, Any] = {
         "corpus": source.name,
         "language": source.language,
@@ -126,7 +124,17 @@ def dataset_card(
             licence_text=_licence_text(source),
         )
     )
-    return f"---\n{_front_matter(source, title, files, statistics, facts)}---\n\n{body}"
+    configs = [
+        {
+            "config_name": "default",
+            "data_files": [
+                {"split": name, "path": f"data/{name}-*-{paths[0].stem.rsplit('-', 1)[-1]}.parquet"}
+                for name, paths in files.items()
+            ],
+        }
+    ]
+    info = _dataset_info(statistics, files)
+    return _front_matter(source, title, report.samples, configs, facts, dataset_info=info) + body
 
 
 def _split_text(split: Any) -> str:
@@ -146,24 +154,44 @@ def _licence_text(source: Source) -> str:
     return "To be stated by the owner of the texts before publishing."
 
 
-def _front_matter(
-    source: Source,
-    title: str,
-    files: Mapping[str, list[Path]],
-    statistics: Mapping[str, Statistics],
-    facts: dict[str, Any],
+def subtasks_card(
+    source: Source, configs: list[dict[str, Any]], rows: list[dict[str, Any]], samples: Mapping[str, int]
 ) -> str:
-    import pyarrow.parquet as pq
+    """The README.md of a folder of sub-task views.
+
+    Args:
+        source: What the views were made from.
+        configs: The configurations, one a task, as ``datasets`` reads them.
+        rows: ``{"task", "name", "elements", "labels": {split: count}}`` for each task.
+        samples: Samples by split.
+    """
+    title = f"{_title(source)}: sub-tasks"
+    facts = {
+        "corpus": source.name,
+        "language": source.language,
+        "synthetic": source.is_synthetic,
+        "version": package_version(),
+        "views": [row["task"] for row in rows],
+    }
+    body = (
+        _templates()
+        .get_template("subtasks.md.j2")
+        .render(title=title, synthetic=source.is_synthetic, rows=rows, samples=samples, first=rows[0]["task"].lower())
+    )
+    return _front_matter(source, title, sum(samples.values()), configs, facts) + body
+
+
+def _title(source: Source) -> str:
+    title = source.corpus.title if source.corpus else source.name
+    return f"{title} (synthetic)" if source.is_synthetic and "ynthetic" not in title else title
+
+
+def _front_matter(
+    source: Source, title: str, samples: int, configs: list[dict[str, Any]], facts: dict[str, Any], **more: Any
+) -> str:
     import yaml
 
     synthetic = source.is_synthetic
-    total = sum(part.samples for part in statistics.values())
-    nbytes = {
-        name: sum(
-            group.total_byte_size for path in paths for meta in [pq.read_metadata(path)] for group in _groups(meta)
-        )
-        for name, paths in files.items()
-    }
     licence: dict[str, Any] = {"license": "apache-2.0"}
     if not synthetic:
         licence = {"license": "other", "license_name": "not-stated-by-upstream"}
@@ -173,34 +201,32 @@ def _front_matter(
         "language": [source.language],
         **licence,
         "pretty_name": title,
-        "size_categories": [next((name for limit, name in _SIZES if total < limit), "n>10M")],
+        "size_categories": [next((name for limit, name in _SIZES if samples < limit), "n>10M")],
         "task_categories": ["text-classification", "token-classification"],
         "annotations_creators": ["machine-generated" if synthetic else "expert-generated"],
         "language_creators": ["machine-generated" if synthetic else "found"],
         "source_datasets": ["original"],
         "tags": ["aspect-sentiment-quad-prediction", "asqp", "acos", *(["synthetic"] if synthetic else [])],
-        "configs": [
-            {
-                "config_name": "default",
-                "data_files": [
-                    {"split": name, "path": f"data/{name}-*-{paths[0].stem.rsplit('-', 1)[-1]}.parquet"}
-                    for name, paths in files.items()
-                ],
-            }
-        ],
-        "dataset_info": {
-            "features": features()._to_yaml_list(),
-            "splits": [
-                {"name": name, "num_bytes": nbytes[name], "num_examples": part.samples}
-                for name, part in statistics.items()
-            ],
-            "download_size": sum(path.stat().st_size for paths in files.values() for path in paths),
-            "dataset_size": sum(nbytes.values()),
-        },
+        "configs": configs,
+        **more,
         "asqp": facts,
     }
-    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=1000)
+    return f"---\n{yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=1000)}---\n\n"
 
 
-def _groups(meta: Any) -> list[Any]:
-    return [meta.row_group(i) for i in range(meta.num_row_groups)]
+def _dataset_info(statistics: Mapping[str, Statistics], files: Mapping[str, list[Path]]) -> dict[str, Any]:
+    import pyarrow.parquet as pq
+
+    nbytes = dict.fromkeys(files, 0)
+    for name, paths in files.items():
+        for path in paths:
+            meta = pq.read_metadata(path)
+            nbytes[name] += sum(meta.row_group(i).total_byte_size for i in range(meta.num_row_groups))
+    return {
+        "features": features()._to_yaml_list(),
+        "splits": [
+            {"name": name, "num_bytes": nbytes[name], "num_examples": part.samples} for name, part in statistics.items()
+        ],
+        "download_size": sum(path.stat().st_size for paths in files.values() for path in paths),
+        "dataset_size": sum(nbytes.values()),
+    }

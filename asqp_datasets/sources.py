@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from asqp_datasets.checks.samples import chinese_share
 from asqp_datasets.corpora import CORPORA, Corpus
 from asqp_datasets.errors import DataError, UsageError
 from asqp_datasets.readers import Issue, Record, get_reader, guess_reader, read_file
-from asqp_datasets.schema import Sample, arrow_schema, from_arrow
+from asqp_datasets.schema import Sample, arrow_schema, from_arrow, to_arrow
 from asqp_datasets.splits import SPLITS
 
 if TYPE_CHECKING:
@@ -89,6 +89,19 @@ class Source:
         samples = synthetic.generate(self.name, stop - start, seed=self.seed, start=start)
         for number, sample in enumerate(samples, start + 1):
             yield Record(self.name, number, None, sample)
+
+    def batches(self) -> Iterator[tuple[str | None, pa.RecordBatch]]:
+        """The samples as Arrow columns, with the split of each batch; rejected lines are left out."""
+        schema = arrow_schema()
+        if self.format == "parquet":
+            for split, path in self.files:
+                for batch in _parquet_batches(path):
+                    yield split, batch
+            return
+        samples = (record for record in self.records() if record.sample is not None)
+        for split, records in groupby(samples, key=lambda record: record.split):
+            while chunk := [record.sample for record in islice(records, 5000) if record.sample is not None]:
+                yield split, to_arrow(chunk, schema)
 
     def samples(self) -> dict[str, list[Sample]]:
         """All samples by split, in memory; ``""`` holds those without a split. Rejected lines are left out."""
@@ -260,7 +273,9 @@ def _dataset_files(folder: Path) -> list[tuple[str | None, Path]]:
         for entry in configs[0].get("data_files", []):
             patterns = entry["path"] if isinstance(entry["path"], list) else [entry["path"]]
             if any(not isinstance(p, str) or p.startswith("/") or ".." in p for p in patterns):
-                raise DataError(f"found {patterns!r:.120}, expected paths in the folder", path=folder, field="data_files")
+                raise DataError(
+                    f"found {patterns!r:.120}, expected paths in the folder", path=folder, field="data_files"
+                )
             if entry["split"] not in SPLITS:
                 found = f"found the split {entry['split']!r:.60}, expected one of {', '.join(SPLITS)}"
                 raise DataError(found, path=folder, field="data_files")
@@ -285,21 +300,23 @@ def _hub_source(spec: str, language: str | None, revision: str | None) -> Source
 
 
 def _parquet_records(path: Path, split: str | None) -> Iterator[Record]:
+    row = 0
+    for batch in _parquet_batches(path):
+        for sample in from_arrow(batch):
+            row += 1
+            yield Record(str(path), row, split, sample)
+
+
+def _parquet_batches(path: Path) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
+    schema = arrow_schema()
     try:
         with pq.ParquetFile(path) as file:
-            schema = arrow_schema()
-            row = 0
             for batch in file.iter_batches(5000):
-                for sample in from_arrow(_conform(batch, schema, path)):
-                    row += 1
-                    yield Record(str(path), row, split, sample)
-    except OSError as error:
-        raise DataError(f"cannot be read as Parquet: {str(error).splitlines()[0][:200]}", path=path) from error
-    except ValueError as error:
-        if isinstance(error, DataError):
-            raise
+                yield _conform(batch, schema, path)
+    except (OSError, pa.ArrowException) as error:
         raise DataError(f"cannot be read as Parquet: {str(error).splitlines()[0][:200]}", path=path) from error
 
 

@@ -15,6 +15,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Any
 
 from asqp_datasets.duplicates import digest
+from asqp_datasets.progress import Progress
 from asqp_datasets.schema import NULL, SENTIMENTS
 from asqp_f1 import category_level1
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from asqp_datasets.corpora import Corpus
+    from asqp_datasets.sources import Source
 
 EXPLICITNESS = ("EA&EO", "EA&IO", "IA&EO", "IA&IO")
 
@@ -131,6 +133,17 @@ class Statistics:
         }
 
 
+def measure(source: Source, *, progress: bool = False) -> dict[str, Statistics]:
+    """Count a source's samples by split; samples without a split stand under ``""``."""
+    unit = UNITS[source.language]
+    splits: dict[str, Statistics] = {}
+    with Progress("counting", source.size or None, "samples", progress) as bar:
+        for split, batch in source.batches():
+            splits.setdefault(split or "", Statistics(unit)).add(batch)
+            bar.advance(batch.num_rows)
+    return splits
+
+
 def describe(corpus: str, language: str, splits: Mapping[str, Statistics]) -> dict[str, Any]:
     """The JSON of ``asqp data stats``: the corpus as a whole, and each split."""
     unit = UNITS.get(language, "characters")
@@ -139,7 +152,7 @@ def describe(corpus: str, language: str, splits: Mapping[str, Statistics]) -> di
         "language": language,
         "unit": unit,
         "all": merged(splits.values(), unit).to_dict(),
-        "splits": {name: statistics.to_dict() for name, statistics in splits.items()},
+        "splits": {name: statistics.to_dict() for name, statistics in splits.items() if name},
     }
 
 
