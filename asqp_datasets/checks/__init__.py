@@ -1,6 +1,6 @@
 """Checking ASQP data: the rules, what they find, and the repairs."""
 
-from asqp_datasets.checks.checker import Checker, Example, Finding, Report
+from asqp_datasets.checks.checker import Checker, Example, Finding, Report, check_source
 from asqp_datasets.checks.repairs import REPAIRABLE, Repair, parse_repairs, repair
 from asqp_datasets.checks.rules import RULES, SEVERITIES, Rule
 
@@ -14,6 +14,7 @@ __all__ = [
     "Repair",
     "Report",
     "Rule",
+    "check_source",
     "parse_repairs",
     "repair",
 ]

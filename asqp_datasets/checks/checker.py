@@ -6,7 +6,8 @@ import unicodedata
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +15,12 @@ import numpy.typing as npt
 from asqp_datasets.checks.rules import RULES, SEVERITIES
 from asqp_datasets.checks.samples import sample_issues
 from asqp_datasets.duplicates import Signatures, digest
+from asqp_datasets.progress import Progress
 from asqp_datasets.readers.base import Issue, Record
 from asqp_datasets.splits import SPLITS
+
+if TYPE_CHECKING:
+    from asqp_datasets.sources import Source
 
 CEILING_SAMPLES = 10
 """At least so many samples must share a number of quads for it to count as a ceiling."""
@@ -70,6 +75,33 @@ class Report(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """The JSON of ``asqp data check``."""
         return self._asdict() | {"findings": [finding.to_dict() for finding in self.findings]}
+
+
+def check_source(
+    source: Source, *, examples: int = 5, against: Source | None = None, progress: bool = False
+) -> Report:
+    """Check a corpus by every rule.
+
+    Args:
+        source: What to check.
+        examples: Places to keep for each rule.
+        against: Another corpus whose texts the samples should not repeat.
+        progress: Whether to show a bar.
+
+    Raises:
+        DataError: A file cannot be read at all.
+    """
+    checker = Checker(source.language, examples)
+    for path, issue in source.issues:
+        checker.found(issue, str(path))
+    records = source.records()
+    with Progress("checking", source.size or None, "samples", progress) as bar:
+        while chunk := list(islice(records, 5000)):
+            checker.add(chunk)
+            bar.advance(len(chunk))
+    if against is not None:
+        checker.compare_with(against)
+    return checker.report(source.name)
 
 
 class Checker:
@@ -186,6 +218,15 @@ class Checker:
         self.split_of = array("b", splits)
         self.categories = defaultdict(Counter, {SPLITS.index(name): counts for name, counts in categories.items()})
 
+    def compare_with(self, other: Source) -> None:
+        """Look for the samples' texts in another corpus."""
+        known: set[int] = set()
+        for _, batch in other.batches():
+            known.update(Signatures.of(batch.column("text").to_pylist()).folded.tolist())
+        for sample, key in enumerate(self.signatures().folded.tolist()):
+            if key in known:
+                self._at(self, "text-in-other-corpus", sample, f"the text stands in {other.name}")
+
     def report(self, corpus: str) -> Report:
         """Run the rules over the corpus as a whole, and put everything together."""
         whole = Checker(self.language, self.examples)  # so that a second report does not count twice
@@ -232,7 +273,7 @@ class Checker:
         for quads in range(3, len(sizes)):
             after = sizes[quads + 1] if quads + 1 < len(sizes) else 0
             if sizes[quads] >= CEILING_SAMPLES and sizes[quads] > 2 * max(sizes[quads - 1], after):
-                message = f"{sizes[quads]} samples have {quads} quads, {sizes[quads - 1]} have {quads - 1}, {after} have {quads + 1}"
+                message = f"{sizes[quads]} samples have {quads} quads; one less: {sizes[quads - 1]}, one more: {after}"
                 for sample in np.flatnonzero(np.array(self.quads_of) == quads):
                     self._at(whole, "quad-ceiling", int(sample), message)
 

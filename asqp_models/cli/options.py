@@ -1,0 +1,110 @@
+"""Options and output that several commands share."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from asqp_datasets.sources import Source
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
+quiet_option = click.option("--quiet", is_flag=True, help="No progress bars.")
+
+
+def source_options(command: Command) -> Command:
+    """The options by which any command opens a corpus, raw files or a dataset."""
+    for option in reversed(
+        (
+            click.argument("spec", metavar="DATASET"),
+            click.argument("more", nargs=-1, metavar="[FILE]..."),
+            click.option(
+                "--raw",
+                multiple=True,
+                metavar="FILE",
+                help="The owner's raw files in place of the public ones; train=FILE and so on keeps a split.",
+            ),
+            click.option("--format", "format_", metavar="NAME", help="Raw format; default: the corpus's, or guessed."),
+            click.option("--language", type=click.Choice(["zh", "en"]), help="Default: the corpus's, or guessed."),
+            click.option("--size", type=click.IntRange(min=1), help="Samples of a synthetic corpus."),
+            click.option("--revision", metavar="REV", help="Revision of a dataset on the Hub."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def open_from(
+    spec: str,
+    more: Sequence[str],
+    raw: Sequence[str],
+    format_: str | None,
+    language: str | None,
+    size: int | None,
+    revision: str | None,
+    *,
+    seed: int = 0,
+    progress: bool = False,
+) -> Source:
+    """The source that :func:`source_options` describe. Files after the first one of ``--raw`` are its too."""
+    from asqp_datasets.errors import UsageError
+    from asqp_datasets.sources import open_source
+
+    if more and not raw:
+        raise UsageError(f"arguments: found {' '.join(more)!r} after {spec!r}, expected one dataset (files go after --raw)")
+    return open_source(
+        spec,
+        raw=(*raw, *more),
+        format=format_,
+        language=language,
+        size=size,
+        seed=seed,
+        revision=revision,
+        progress=progress,
+    )
+
+
+def show_progress(quiet: bool) -> bool:
+    """Bars are for people: none when asked for, none where nobody watches."""
+    return not quiet and sys.stderr.isatty()
+
+
+def print_json(value: Any) -> None:
+    """JSON to stdout."""
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str = "", wrap: int = -1) -> None:
+    """A table to stdout; cells are plain text, whatever they hold. Numbers stand on the right.
+
+    Args:
+        columns: Column heads.
+        rows: Cells, one sequence a row.
+        title: A line above.
+        wrap: The column that may be folded over several lines; the others are not.
+    """
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(title) if title else None, title_justify="left", header_style="bold")
+    wrap %= max(1, len(columns))
+    for index, column in enumerate(columns):
+        numeric = bool(rows) and all(isinstance(row[index], int | float) or row[index] in ("", "-") for row in rows)
+        table.add_column(Text(column), justify="right" if numeric else "left", no_wrap=index != wrap, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(_cell(value)) for value in row))
+    console = Console(width=None if sys.stdout.isatty() else 140)
+    console.print(table)
+
+
+def _cell(value: object) -> str:
+    text = f"{value:.2f}" if isinstance(value, float) else str(value)
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
