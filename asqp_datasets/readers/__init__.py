@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 
 from asqp_datasets.errors import DataError, UsageError
@@ -25,18 +26,20 @@ def get_reader(name: str) -> Reader:
 
 
 def guess_reader(path: str | Path) -> Reader:
-    """The first format that can read one of the file's first 50 samples.
+    """The format that reads most of the file's first 50 lines; JSON Lines by the file's suffix.
 
     Raises:
-        DataError: None can, or the file cannot be read.
+        DataError: None reads any, or the file cannot be read.
     """
-    for reader in READERS.values():
-        found = 0
-        for record in read_file(reader, path):
-            if record.sample is not None and record.sample.quads:
-                return reader
-            found += record.sample is not None or record.rejected
-            if found == 50:
-                break
-    formats = "\n".join(f"  {reader.name}: {reader.description}" for reader in READERS.values())
-    raise DataError(f"found no known format, expected one of\n{formats}", path=path)
+    path = Path(path)
+    if path.suffix in (".jsonl", ".ndjson"):
+        return jsonl.READER
+    read = {
+        reader: sum(record.sample is not None for record in islice(read_file(reader, path), 50))
+        for reader in READERS.values()
+    }
+    best = max(read, key=read.__getitem__)
+    if not read[best]:
+        formats = "\n".join(f"  {reader.name}: {reader.description}" for reader in READERS.values())
+        raise DataError(f"found no known format in its first 50 lines, expected one of\n{formats}", path=path)
+    return best

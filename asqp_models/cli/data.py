@@ -89,7 +89,9 @@ def fetch(corpus: str, as_json: bool, quiet: bool) -> None:
 @data.command()
 @source_options
 @click.option("--out", type=click.Path(path_type=Path), help="Dataset folder; default: asqp/DATASET.")
-@click.option("--split", "ratio", metavar="RATIO", help="Split anew, such as 7:1.5:1.5; default: keep an official split.")
+@click.option(
+    "--split", "ratio", metavar="RATIO", help="Split anew, such as 7:1.5:1.5; default: keep an official split."
+)
 @click.option("--repair", default="", metavar="RULES", help="Repairs to make: 'all', or rules joined by commas.")
 @seed_option
 @json_option

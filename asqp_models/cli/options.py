@@ -58,7 +58,9 @@ def open_from(
     from asqp_datasets.sources import open_source
 
     if more and not raw:
-        raise UsageError(f"arguments: found {' '.join(more)!r} after {spec!r}, expected one dataset (files go after --raw)")
+        raise UsageError(
+            f"arguments: found {' '.join(more)!r} after {spec!r}, expected one dataset (files go after --raw)"
+        )
     return open_source(
         spec,
         raw=(*raw, *more),

@@ -1,0 +1,61 @@
+"""``asqp predict``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from asqp_models.cli.options import quiet_option, show_progress
+
+
+@click.command()
+@click.argument("source", metavar="INPUT")
+@click.option("--model", required=True, metavar="FOLDER", help="Checkpoint or run folder.")
+@click.option("--out", required=True, metavar="FILE", help="JSON Lines, or Parquet by its suffix; - for stdout.")
+@click.option("--format", "format_", metavar="NAME", help="csv, tsv, jsonl, parquet or txt; default: by the suffix.")
+@click.option("--text-column", metavar="NAME", help="Column of the review; default: guessed.")
+@click.option("--id-column", metavar="NAME", help="Column of the id; default: guessed, else the row's number.")
+@click.option("--split", metavar="NAME", help="Of a dataset: a split or 'all'; default: test, else all.")
+@click.option("--encoding", default="utf-8", show_default=True, help="Of text files.")
+@click.option("--batch-size", type=click.IntRange(min=1), default=512, show_default=True)
+@quiet_option
+def predict(
+    source: str,
+    model: str,
+    out: str,
+    format_: str | None,
+    text_column: str | None,
+    id_column: str | None,
+    split: str | None,
+    encoding: str,
+    batch_size: int,
+    quiet: bool,
+) -> None:
+    """Predict the quads of reviews, with exact character offsets.
+
+    INPUT is a csv, tsv, jsonl, parquet or txt file (one review a line), a dataset, or - for standard input. Every row
+    of it has its row in FILE; one that cannot be read has no quads and says why in its meta.
+
+    \b
+    Example:
+      asqp predict reviews.csv --model runs/zh --out quads.jsonl
+      asqp predict asqp/zh-food-beverage --model runs/zh --out test.jsonl
+      echo 内饰差、屏幕不大 | asqp predict - --model runs/zh --out -
+    """
+    from asqp_models.methods import load_model
+    from asqp_models.prediction import predict as predict_reviews
+    from asqp_models.prediction import write_predictions
+    from asqp_models.reviews import read_reviews
+
+    loaded = load_model(model)
+    reviews = read_reviews(
+        source, format=format_, text_column=text_column, id_column=id_column, split=split, encoding=encoding
+    )
+    predictions = predict_reviews(loaded, reviews, name=Path(model).name, batch=batch_size)
+    done = write_predictions(predictions, out, progress=show_progress(quiet))
+    click.echo(
+        f"{out}: {done.rows} reviews, {done.quads} quads, {done.rows / max(done.seconds, 1e-9):.0f} reviews/s", err=True
+    )
+    if done.errors:
+        click.echo(f"asqp: {done.errors} rows could not be read; their meta.error says why", err=True)

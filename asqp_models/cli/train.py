@@ -1,0 +1,74 @@
+"""``asqp train``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from asqp_models.cli.options import json_option, print_json, print_table, quiet_option, show_progress
+
+
+@click.command()
+@click.argument("config", required=False, type=click.Path(path_type=Path))
+@click.option("--method", metavar="METHOD", help="What to train: lexicon.")
+@click.option("--dataset", metavar="DATASET", help="Dataset folder, corpus id or Hub dataset.")
+@click.option("--output", type=click.Path(path_type=Path), help="Run folder; default: runs/DATASET_METHOD_seedN.")
+@click.option("--seed", type=click.IntRange(min=0), help="Random seed; default: 0.")
+@click.option("--revision", metavar="REV", help="Revision of a dataset on the Hub.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a key of CONFIG.")
+@click.option("--overwrite", is_flag=True, help="Replace another run in the folder.")
+@json_option
+@quiet_option
+def train(
+    config: Path | None,
+    method: str | None,
+    dataset: str | None,
+    output: Path | None,
+    seed: int | None,
+    revision: str | None,
+    settings: tuple[str, ...],
+    overwrite: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Train a method on a dataset and score it on validation and test.
+
+    CONFIG is a YAML file with the keys method, dataset, seed, output, revision; options go before it. A run that is
+    there already, with the same data and settings, is not run again.
+
+    \b
+    Example:
+      asqp train --method lexicon --dataset asqp/zh-food-beverage --output runs/zh
+    """
+    from asqp_datasets.errors import UsageError
+    from asqp_models import training
+
+    given = training.read_config(config) if config else {}
+    given |= training.parse_settings(settings)
+    options = {"method": method, "dataset": dataset, "seed": seed, "revision": revision}
+    given |= {key: value for key, value in options.items() if value is not None}
+    for key in ("method", "dataset"):
+        if key not in given:
+            raise UsageError(f"{key}: found none, expected --{key} or a CONFIG with it")
+    folder = given.pop("output", None)
+    wanted = training.RunConfig(**given)
+    name = Path(wanted.dataset).name
+    target = output or Path(folder or f"runs/{name}_{wanted.method}_seed{wanted.seed}")
+    run = training.train(wanted, target, overwrite=overwrite, progress=show_progress(quiet))
+    if as_json:
+        print_json({"folder": str(run.folder), "reused": run.reused, "metrics": run.metrics})
+        return
+    relaxed = [key for key in run.metrics[0] if key.startswith("aos_d") and key.endswith("_f1")] if run.metrics else []
+    rows = [
+        (
+            row["split"] + ("" if row["subset"] == "all" else ", texts not in train"),
+            row["samples"],
+            *(100 * row[key] for key in ("precision", "recall", "f1", *relaxed)),
+        )
+        for row in run.metrics
+    ]
+    heads = [f"AOS d≤{key[5:-3]} F1" for key in relaxed]
+    title = f"{wanted.method} on {run.corpus}" + (" (synthetic text)" if run.synthetic else "")
+    print_table(("split", "samples", "P", "R", "F1", *heads), rows, title=title)
+    click.echo(f"{run.folder}{': done before' if run.reused else ''}")

@@ -1,0 +1,79 @@
+"""The methods by name: what trains them, and what loads their checkpoints."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+from asqp_datasets.errors import DataError, UsageError
+from asqp_datasets.schema import Quad, Sample
+
+
+class Model(Protocol):
+    """What every trained method can do."""
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The checkpoint's configuration, with an ``asqp`` block that names the method."""
+
+    def predict_batch(self, texts: Sequence[str]) -> list[list[Quad]]:
+        """The quads of some texts, with offsets into the untouched text."""
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Write a checkpoint folder."""
+
+
+class Method(Protocol):
+    """A class that trains and loads a :class:`Model`."""
+
+    def train(
+        self, train: Sequence[Sample], validation: Sequence[Sample], *, language: str, seed: int, progress: bool
+    ) -> Model:
+        """Fit to train, choose on validation."""
+
+    def from_pretrained(self, folder: str | Path) -> Model:
+        """Read a checkpoint folder."""
+
+
+_HOMES = {"lexicon": "asqp_models.lexicon:LexiconModel"}
+
+METHODS = tuple(_HOMES)
+"""The methods that can be trained, the floor first."""
+
+
+def get_method(name: str) -> Method:
+    """The method of that name.
+
+    Raises:
+        UsageError: There is none.
+    """
+    if name not in _HOMES:
+        raise UsageError(f"method: found {name!r}, expected one of {', '.join(METHODS)}")
+    module, attribute = _HOMES[name].split(":")
+    method: Method = getattr(import_module(module), attribute)
+    return method
+
+
+def load_model(folder: str | Path) -> Model:
+    """Load a checkpoint of any method; a run folder stands for the checkpoint in it.
+
+    Raises:
+        DataError: The folder holds no checkpoint of this package.
+    """
+    path = Path(folder)
+    if not (path / "config.json").is_file() or (path / "checkpoint").is_dir():
+        path = path / "checkpoint"
+    config = path / "config.json"
+    try:
+        block = json.loads(config.read_text(encoding="utf-8"))["asqp"]
+        name = block["method"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise DataError(
+            "found no checkpoint, expected a folder whose config.json has an 'asqp' block with its method", path=folder
+        ) from None
+    if not isinstance(name, str) or name not in _HOMES:
+        raise DataError(f"found the method {name!r:.60}, expected one of {', '.join(METHODS)}", path=config)
+    return get_method(name).from_pretrained(path)

@@ -1,0 +1,248 @@
+"""Reviews to predict, from whatever holds them: csv, tsv, jsonl, parquet, txt, a dataset, standard input.
+
+Rows are read one after another, so a file of any size fits. A row that cannot be read is not lost and does not
+stop the others: it comes out with the reason.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+from asqp_datasets.errors import DataError, UsageError
+from asqp_datasets.schema import Sample
+from asqp_datasets.sources import Source, open_source
+
+TEXT_COLUMNS = ("text", "review", "content", "sentence", "comment", "body", "评论", "评论内容", "内容", "文本", "评价")
+"""Columns that hold the review, in the order they are looked for."""
+
+ID_COLUMNS = ("id", "review_id", "sample_id", "uid", "编号")
+"""Columns that hold an id, in the order they are looked for."""
+
+FORMATS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".txt": "txt"}
+
+
+class Review(NamedTuple):
+    """One row of the input. ``error`` says why there is no text, if there is none."""
+
+    id: str
+    text: str
+    error: str | None = None
+
+
+def read_reviews(
+    source: str,
+    *,
+    format: str | None = None,
+    text_column: str | None = None,
+    id_column: str | None = None,
+    split: str | None = None,
+    encoding: str = "utf-8",
+) -> Iterator[Review]:
+    """Read the reviews of a file, a dataset, or standard input.
+
+    Args:
+        source: A path, ``-`` for standard input, or the name of a corpus or dataset.
+        format: ``csv``, ``tsv``, ``jsonl``, ``parquet`` or ``txt`` (one review a line); default: by the suffix;
+            for standard input jsonl if its first line is an object, else txt.
+        text_column: The column of the review; default: the first of :data:`TEXT_COLUMNS` that is there, or the
+            only column.
+        id_column: The column of the id; default: the first of :data:`ID_COLUMNS` that is there. Rows without
+            one are named by their number, from 1.
+        split: Of a dataset: the split, or ``all``; default: ``test`` if there is one, else all.
+        encoding: Of text files.
+
+    Raises:
+        DataError: The file is missing, or has no column of reviews.
+        UsageError: The format or encoding is unknown, or the name means nothing.
+    """
+    if format not in (None, *FORMATS.values()):
+        raise UsageError(f"format: found {format!r}, expected one of {', '.join(dict.fromkeys(FORMATS.values()))}")
+    try:
+        "".encode(encoding)
+    except LookupError:
+        raise UsageError(f"encoding: found {encoding!r}, expected one such as utf-8 or gb18030") from None
+    path = Path(source)
+    if source != "-" and not path.is_file():
+        if format or path.suffix in FORMATS:
+            raise DataError("found no such file", path=path)
+        yield from _dataset_reviews(source, split)
+        return
+    kind = format or ("" if source == "-" else FORMATS.get(path.suffix.lower(), ""))
+    if kind == "parquet":
+        yield from _parquet_reviews(path, text_column, id_column)
+        return
+    if not kind and source != "-":
+        raise UsageError(
+            f"format: found the suffix {path.suffix!r} of {path}, expected --format or one of {', '.join(FORMATS)}"
+        )
+    with _open_text(source, encoding) as file:
+        if not kind:
+            first = file.readline()
+            kind = "jsonl" if first.lstrip("\ufeff \t").startswith("{") else "txt"
+            lines: Iterable[str] = _chain(first, file)
+        else:
+            lines = file
+        if kind == "txt":
+            yield from _text_reviews(lines, encoding)
+        elif kind == "jsonl":
+            yield from _json_reviews(lines, text_column, id_column, encoding)
+        else:
+            yield from _table_reviews(file, source, "," if kind == "csv" else "\t", text_column, id_column, encoding)
+
+
+@contextmanager
+def _open_text(source: str, encoding: str) -> Iterator[TextIO]:
+    # What is not in the encoding comes through as lone surrogates, and is reported for its row alone.
+    if source == "-":
+        yield io.TextIOWrapper(sys.stdin.buffer, encoding=encoding, errors="surrogateescape", newline="\n")
+        return
+    try:
+        with Path(source).open(encoding=encoding, errors="surrogateescape", newline="\n") as file:
+            yield file
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror or error}", path=source) from error
+
+
+def _chain(first: str, rest: Iterable[str]) -> Iterator[str]:
+    if first:
+        yield first
+    yield from rest
+
+
+def _review(review_id: Any, number: int, text: Any, encoding: str = "utf-8") -> Review:
+    name = str(number) if review_id is None or review_id == "" else str(review_id)
+    if not isinstance(text, str):
+        return Review(name, "", f"found {text!r:.40} for the text, expected a string")
+    try:
+        text.encode("utf-8")
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        shown = text.encode("utf-8", "backslashreplace").decode() if encoding else text
+        clean = name.encode("utf-8", "backslashreplace").decode()
+        return Review(clean, shown, f"found bytes that are not {encoding}")
+    return Review(name, text)
+
+
+def _text_reviews(lines: Iterable[str], encoding: str) -> Iterator[Review]:
+    for number, line in enumerate(lines, 1):
+        text = line.removesuffix("\n").removesuffix("\r")
+        yield _review(None, number, text.removeprefix("\ufeff") if number == 1 else text, encoding)
+
+
+def _json_reviews(
+    lines: Iterable[str], text_column: str | None, id_column: str | None, encoding: str
+) -> Iterator[Review]:
+    for number, line in enumerate(lines, 1):
+        line = line.removeprefix("\ufeff") if number == 1 else line
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            yield Review(str(number), "", f"line {number} is not JSON ({str(error)[:80]})")
+            continue
+        if not isinstance(row, dict):
+            yield Review(str(number), "", f"line {number}: found {line!r:.40}, expected an object")
+            continue
+        text = text_column or next((name for name in TEXT_COLUMNS if name in row), "text")
+        name = id_column or next((name for name in ID_COLUMNS if name in row), "id")
+        yield _review(row.get(name), number, row.get(text), encoding)
+
+
+def _table_reviews(
+    file: TextIO, source: str, delimiter: str, text_column: str | None, id_column: str | None, encoding: str
+) -> Iterator[Review]:
+    csv.field_size_limit(1 << 30)
+    rows = csv.reader(file, delimiter=delimiter)
+    try:
+        header = next(rows, [])
+        header = [name.removeprefix("\ufeff").strip() for name in header]
+        text, name = _columns(header, source, text_column, id_column)
+        for number, row in enumerate(rows, 1):
+            if not row:
+                continue
+            yield _review(
+                row[name] if name is not None and name < len(row) else None,
+                number,
+                row[text] if text < len(row) else None,
+                encoding,
+            )
+    except csv.Error as error:
+        raise DataError(f"is no table: {error}", path=source, line=rows.line_num) from None
+
+
+def _columns(
+    header: Sequence[str], source: str | Path, text_column: str | None, id_column: str | None
+) -> tuple[int, int | None]:
+    for wanted in (text_column, id_column):
+        if wanted and wanted not in header:
+            raise DataError(f"found the columns {', '.join(header)[:200]}, expected {wanted!r} among them", path=source)
+    lower = [name.lower() for name in header]
+    text = text_column or next((name for name in TEXT_COLUMNS if name in lower), None)
+    if text is None:
+        if len(header) != 1:
+            raise DataError(
+                f"found the columns {', '.join(header)[:200] or '(none)'}, expected one of {', '.join(TEXT_COLUMNS)}, "
+                "or --text-column",
+                path=source,
+            )
+        text = header[0]
+    name = id_column or next((name for name in ID_COLUMNS if name in lower), None)
+
+    def place(column: str) -> int:
+        return header.index(column) if column in header else lower.index(column)
+
+    return place(text), place(name) if name else None
+
+
+def _parquet_reviews(path: Path, text_column: str | None, id_column: str | None) -> Iterator[Review]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            header = file.schema_arrow.names
+            text, name = _columns(header, path, text_column, id_column)
+            wanted = [header[text], *([header[name]] if name is not None else [])]
+            number = 0
+            for batch in file.iter_batches(5000, columns=wanted):
+                texts = batch.column(header[text]).to_pylist()
+                names = batch.column(header[name]).to_pylist() if name is not None else [None] * len(texts)
+                for each, value in zip(names, texts, strict=True):
+                    number += 1
+                    yield _review(each, number, value)
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(f"cannot be read as Parquet: {str(error).splitlines()[0][:200]}", path=path) from error
+
+
+def _dataset_reviews(name: str, split: str | None) -> Iterator[Review]:
+    try:
+        source = open_source(name)
+    except UsageError as error:
+        raise UsageError(f"input: {error}") from None
+    for sample in choose_split(source, split):
+        yield Review(sample.id, sample.text)
+
+
+def choose_split(source: Source, split: str | None) -> Iterator[Sample]:
+    """The samples of one split of a source; by default ``test`` if there is one, else all.
+
+    Raises:
+        UsageError: There is no such split.
+    """
+    names = {name for name, _ in source.files}
+    if split is None:
+        split = "test" if "test" in names else "all"
+    if split != "all" and split not in names:
+        known = ", ".join(sorted(name for name in names if name)) or "none"
+        raise UsageError(f"split: found {split!r} for {source.name}, expected 'all' or one of: {known}")
+    for record in source.records():
+        if record.sample is not None and split in ("all", record.split):
+            yield record.sample

@@ -1,0 +1,253 @@
+"""Training a method on a dataset: one run folder with everything that the result rests on.
+
+A run folder holds ``run.json`` (what was asked for, and the data's hash), ``environment.json`` (versions, machine,
+times), ``metrics.jsonl``, ``predictions/{validation,test}.jsonl`` and ``checkpoint/``. It appears when it is
+complete. The same seed and data give the same bytes in everything but ``environment.json``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from asqp_datasets.cards import package_version
+from asqp_datasets.errors import DataError, UsageError
+from asqp_datasets.schema import Sample
+from asqp_datasets.sources import open_source
+from asqp_models.evaluation import evaluate_samples
+from asqp_models.methods import get_method
+from asqp_models.prediction import as_reviews, predict, write_predictions
+
+CONFIG_KEYS = {"method": str, "dataset": str, "seed": int, "output": str, "revision": str}
+"""What a configuration file may hold, and its types."""
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """What to train.
+
+    Args:
+        method: A name of :data:`asqp_models.methods.METHODS`.
+        dataset: A dataset folder, a corpus id or a Hub dataset, split into train, validation and test.
+        seed: Random seed.
+        revision: Revision of a Hub dataset.
+    """
+
+    method: str
+    dataset: str
+    seed: int = 0
+    revision: str | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run.
+
+    Args:
+        folder: The run folder.
+        corpus: The name of the corpus.
+        synthetic: Whether its text is generated.
+        metrics: The rows of ``metrics.jsonl``: ``split``, ``subset`` and the scores.
+        reused: Whether the run was there already.
+    """
+
+    folder: Path
+    config: RunConfig
+    corpus: str
+    language: str
+    synthetic: bool
+    metrics: list[dict[str, Any]]
+    environment: dict[str, Any]
+    reused: bool = False
+
+    def scores(self, split: str, subset: str = "all") -> dict[str, Any]:
+        """The scores on a split; ``subset="unseen"`` leaves out the texts that stand in train."""
+        return next(row for row in self.metrics if row["split"] == split and row["subset"] == subset)
+
+
+def read_config(path: str | Path) -> dict[str, Any]:
+    """Read a configuration file.
+
+    Raises:
+        DataError: It is missing, not YAML, or holds a key that is unknown or has the wrong type.
+    """
+    import yaml
+
+    try:
+        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise DataError(f"cannot be read as YAML: {str(error).splitlines()[0]}", path=path) from None
+    if not isinstance(content, dict):
+        raise DataError(f"found {content!r:.60}, expected keys: {', '.join(CONFIG_KEYS)}", path=path)
+    for key, value in content.items():
+        if key not in CONFIG_KEYS:
+            raise DataError(
+                f"found an unknown key, expected one of {', '.join(CONFIG_KEYS)}", path=path, field=str(key)
+            )
+        if not isinstance(value, CONFIG_KEYS[key]) or isinstance(value, bool):
+            raise DataError(f"found {value!r:.60}, expected {CONFIG_KEYS[key].__name__}", path=path, field=key)
+    return content
+
+
+def train(config: RunConfig, output: Path, *, overwrite: bool = False, progress: bool = False) -> Run:
+    """Train, predict validation and test, score, and leave a run folder.
+
+    A folder that holds the same finished run (same configuration, data and version) is reused.
+
+    Args:
+        config: What to train.
+        output: The run folder.
+        overwrite: Whether to replace another run that stands there.
+        progress: Whether to show bars.
+
+    Raises:
+        UsageError: The method is unknown, or another run stands in the folder.
+        DataError: The dataset cannot be read or has no train split.
+    """
+    method = get_method(config.method)
+    source = open_source(config.dataset, revision=config.revision, progress=progress)
+    splits = source.samples()
+    if not splits.get("train"):
+        found = ", ".join(name or "samples without a split" for name in splits) or "no samples"
+        raise DataError(f"found {found}, expected a train split (see `asqp data build`)", path=config.dataset)
+    asked = {
+        **asdict(config),
+        "version": package_version(),
+        "corpus": source.name,
+        "language": source.language,
+        "synthetic": source.is_synthetic,
+        "data": {name: {"samples": len(part), "sha256": _digest(part)} for name, part in splits.items()},
+    }
+    finished = _finished(output, asked, overwrite)
+    if finished:
+        return finished
+    output.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix=f".{output.name}.training-", dir=output.parent))
+    try:
+        started = time.perf_counter()
+        model = method.train(
+            splits["train"],
+            splits.get("validation", []),
+            language=source.language,
+            seed=config.seed,
+            progress=progress,
+        )
+        times = {"training_seconds": round(time.perf_counter() - started, 3)}
+        model.save_pretrained(work / "checkpoint")
+        seen = {sample.text for sample in splits["train"]}
+        metrics = []
+        for name in ("validation", "test"):
+            if not (part := splits.get(name)):
+                continue
+            rows = list(predict(model, as_reviews(part), name=f"{config.method} on {source.name}"))
+            summary = write_predictions(rows, work / "predictions" / f"{name}.jsonl")
+            times[f"{name}_samples_per_second"] = round(summary.rows / max(summary.seconds, 1e-9), 1)
+            quads = [row.quads for row in rows]
+            for subset, keep in (("all", None), ("unseen", seen)):
+                chosen = [i for i, sample in enumerate(part) if keep is None or sample.text not in keep]
+                scores = evaluate_samples(
+                    [quads[i] for i in chosen], [part[i].quads for i in chosen], source.language, breakdown=keep is None
+                )
+                metrics.append({"split": name, "subset": subset, **scores})
+        (work / "metrics.jsonl").write_text(
+            "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in metrics), encoding="utf-8"
+        )
+        _write_json(work / "environment.json", _environment() | times)
+        _write_json(work / "run.json", asked)
+        work.chmod(0o755)
+        if output.exists():
+            old = work.with_name(work.name + ".old")
+            output.rename(old)
+            work.rename(output)
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            work.rename(output)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return load_run(output)
+
+
+def load_run(folder: str | Path) -> Run:
+    """Read a finished run.
+
+    Raises:
+        DataError: The folder holds none.
+    """
+    folder = Path(folder)
+    try:
+        asked = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        environment = json.loads((folder / "environment.json").read_text(encoding="utf-8"))
+        metrics = [json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
+        config = RunConfig(asked["method"], asked["dataset"], asked["seed"], asked["revision"])
+        return Run(folder, config, asked["corpus"], asked["language"], asked["synthetic"], metrics, environment)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(
+            f"found no finished run ({type(error).__name__}), expected run.json, environment.json and metrics.jsonl",
+            path=folder,
+        ) from None
+
+
+def _finished(output: Path, asked: dict[str, Any], overwrite: bool) -> Run | None:
+    if not output.exists() or (output.is_dir() and not any(output.iterdir())):
+        return None
+    try:
+        run = load_run(output)
+        there = json.loads((output / "run.json").read_text(encoding="utf-8"))
+    except DataError:
+        raise UsageError(f"output: found {output} with other content, expected a new folder or a run") from None
+    if there == asked and (output / "checkpoint").is_dir():
+        return Run(**{**run.__dict__, "reused": True})
+    if overwrite:
+        return None
+    differs = ", ".join(key for key in asked if there.get(key) != asked[key])
+    raise UsageError(f"output: found another run in {output} (other {differs}), expected a new folder or --overwrite")
+
+
+def _digest(samples: Sequence[Sample]) -> str:
+    whole = hashlib.sha256()
+    for sample in samples:
+        whole.update(repr((sample.id, sample.text, [tuple(quad) for quad in sample.quads])).encode("utf-8"))
+    return whole.hexdigest()
+
+
+def _environment() -> dict[str, Any]:
+    packages = ("asqp", "datasets", "numpy", "pyarrow", "rapidfuzz", "scipy")
+    return {
+        "python": sys.version.split()[0],
+        "platform": platform.platform(),
+        "cores": os.cpu_count(),
+        "packages": {name: metadata.version(name) for name in packages},
+    }
+
+
+def _write_json(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
+    """The keys and values of ``--set key=value``.
+
+    Raises:
+        UsageError: A key is unknown, or a value has not its type.
+    """
+    result: dict[str, Any] = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals or key not in CONFIG_KEYS:
+            raise UsageError(f"set: found {setting!r}, expected KEY=VALUE with a key of {', '.join(CONFIG_KEYS)}")
+        try:
+            result[key] = CONFIG_KEYS[key](value)
+        except ValueError:
+            raise UsageError(f"set: found {value!r} for {key}, expected {CONFIG_KEYS[key].__name__}") from None
+    return result
