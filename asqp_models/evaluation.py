@@ -61,8 +61,7 @@ def align(
     for ids, where, other in ((missing, names[0], names[1]), (extra, names[1], names[0])):
         if ids:
             raise DataError(
-                f"found no sample {ids[0]!r:.60} ({len(ids)} of {len(gold if ids is missing else predicted)} ids of {other} "
-                "are not there), expected the same ids in both",
+                f"found no sample {ids[0]!r:.60}, nor {len(ids) - 1} others of {other}, expected the same ids in both",
                 path=where,
             )
     for sample in gold:

@@ -150,9 +150,10 @@ def train(config: RunConfig, output: Path, *, overwrite: bool = False, progress:
         for name in ("validation", "test"):
             if not (part := splits.get(name)):
                 continue
+            started = time.perf_counter()
             rows = list(predict(model, as_reviews(part), name=f"{config.method} on {source.name}"))
-            summary = write_predictions(rows, work / "predictions" / f"{name}.jsonl")
-            times[f"{name}_samples_per_second"] = round(summary.rows / max(summary.seconds, 1e-9), 1)
+            times[f"{name}_samples_per_second"] = round(len(rows) / (time.perf_counter() - started), 1)
+            write_predictions(rows, work / "predictions" / f"{name}.jsonl")
             quads = [row.quads for row in rows]
             for subset, keep in (("all", None), ("unseen", seen)):
                 chosen = [i for i, sample in enumerate(part) if keep is None or sample.text not in keep]

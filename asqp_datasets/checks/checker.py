@@ -77,9 +77,7 @@ class Report(NamedTuple):
         return self._asdict() | {"findings": [finding.to_dict() for finding in self.findings]}
 
 
-def check_source(
-    source: Source, *, examples: int = 5, against: Source | None = None, progress: bool = False
-) -> Report:
+def check_source(source: Source, *, examples: int = 5, against: Source | None = None, progress: bool = False) -> Report:
     """Check a corpus by every rule.
 
     Args:
