@@ -227,7 +227,7 @@ _ALL = (
     Corpus("digital", "Digital-ASQP", "zh", "datastory", paper=PAPER_DIGITAL, note=_OWNER),
     Corpus(
         "synthetic-car",
-        "Synthetic car reviews",
+        "Synthetic-Car",
         "zh",
         "",
         paper=PAPER_CAR,
@@ -236,7 +236,7 @@ _ALL = (
     ),
     Corpus(
         "synthetic-digital",
-        "Synthetic digital reviews",
+        "Synthetic-Digital",
         "zh",
         "",
         paper=PAPER_DIGITAL,
