@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from asqp_datasets.progress import Progress
 from asqp_datasets.readers import Record
 from asqp_datasets.schema import Sample, arrow_schema, to_arrow
 from asqp_datasets.sources import Source
-from asqp_datasets.splits import DEFAULT_RATIO, SPLITS, assign, parse_ratio
+from asqp_datasets.splits import DEFAULT_RATIO, SPLITS, assign, parse_ratio, sizes
 from asqp_datasets.statistics import UNITS, Statistics
 from asqp_f1 import category_level1
 
@@ -55,6 +56,9 @@ class Built:
         rejects: The file of rejected lines, if there are any.
         repairs: The file of repairs made, if there are any.
         changed: Whether the folder's content is other than before.
+        ratio: The ratio it was split by; None if the source's split was kept.
+        exact: Whether the sizes are exactly the ratio's; not so where copies, kept together, do not allow it.
+        near_apart: Whether near copies stand in several splits, because exact sizes did not allow otherwise.
     """
 
     folder: Path
@@ -63,6 +67,14 @@ class Built:
     rejects: Path | None
     repairs: Path | None
     changed: bool
+    ratio: str | None
+    exact: bool
+    near_apart: bool
+
+
+def _is_exact(chosen: Sequence[int], ratio: str) -> bool:
+    counted = Counter(chosen)
+    return [counted[split] for split in range(len(SPLITS))] == sizes(len(chosen), parse_ratio(ratio))
 
 
 @dataclass
@@ -117,18 +129,36 @@ def build(
                 + (f", the first by {next(iter(checker.counts))}" if checker.counts else ""),
                 path=source.files[0][1] if source.files else source.name,
             )
+        near_apart = False
         if ratio is None and source.is_split:
             chosen = list(checker.split_of)
         else:
             ratio = ratio or DEFAULT_RATIO
-            chosen = assign(checker.signatures().groups().tolist(), labels, ratio, seed=seed)
+            signatures = checker.signatures()
+            chosen = assign(signatures.groups().tolist(), labels, ratio, seed=seed)
+            if not _is_exact(chosen, ratio):
+                # So many near copies that no exact split keeps them together: keep at least the copies so.
+                near_apart = True
+                chosen = assign(signatures.groups(near=False).tolist(), labels, ratio, seed=seed)
         del labels
         statistics, files = _write_splits(staged, chosen, work, source.language, progress)
         checker.set_splits(chosen, {name: part.categories for name, part in statistics.items()})
         report = checker.report(source.name)
-        card = cards.dataset_card(source, report, statistics, files, ratio=ratio, seed=seed, repairs=repairs)
+        card = cards.dataset_card(
+            source, report, statistics, files, ratio=ratio, seed=seed, repairs=repairs, near_apart=near_apart
+        )
         changed = install(work, out, card, files)
-        return Built(out, report, statistics, _put_beside(out, rejects), _put_beside(out, repaired), changed)
+        return Built(
+            folder=out,
+            report=report,
+            statistics=statistics,
+            rejects=_put_beside(out, rejects),
+            repairs=_put_beside(out, repaired),
+            changed=changed,
+            ratio=ratio,
+            exact=ratio is None or _is_exact(chosen, ratio),
+            near_apart=near_apart,
+        )
 
 
 def _stage(

@@ -66,6 +66,7 @@ def dataset_card(
     ratio: str | None,
     seed: int,
     repairs: frozenset[str] = frozenset(),
+    near_apart: bool = False,
 ) -> str:
     """The README.md of a dataset folder: the front matter that ``datasets`` reads, and a text for people.
 
@@ -77,6 +78,7 @@ def dataset_card(
         ratio: The ratio it was split by; None if the source's split was kept.
         seed: Seed of the split.
         repairs: Rules whose repairs were made.
+        near_apart: Whether near copies of a text stand in several splits.
     """
     corpus = source.corpus
     synthetic = source.is_synthetic
@@ -90,7 +92,9 @@ def dataset_card(
         "language": source.language,
         "synthetic": synthetic,
         "version": package_version(),
-        "split": {"ratio": ratio, "seed": seed} if ratio else source.facts.get("split", "official"),
+        "split": {"ratio": ratio, "seed": seed, "together": "copies" if near_apart else "copies and near copies"}
+        if ratio
+        else source.facts.get("split", "official"),
         "files": raw_files,
     }
     if source.generates:
@@ -142,7 +146,7 @@ def _split_text(split: Any) -> str:
         return "The official split of the source."
     return (
         f"Split {split['ratio']} with seed {split['seed']}: exact sizes, stratified by first-level category and "
-        "sentiment; copies and near copies of a text stand in one split."
+        f"sentiment; {split['together']} of a text stand in one split."
     )
 
 

@@ -44,7 +44,7 @@ def tables(runs: Sequence[Run]) -> list[Table]:
         for method, found in by_method.items():
             row: list[str | float] = [method]
             for corpus in corpora:
-                scores = found[corpus].scores("test") if corpus in found else None
+                scores = found[corpus].scores("test") if corpus in found else {}
                 row += [_percent(scores, key) if scores else "-" for _, key in cells[corpus]]
             rows.append(row)
         return Table(title, columns, rows)
@@ -146,6 +146,8 @@ def write_report(runs: Sequence[Run], out: Path, *, reviews: int = 30) -> Path:
 
 
 def _test_samples(run: Run) -> tuple[list[list[Quad]], list[Sample]]:
-    gold = open_source(run.config.dataset, revision=run.config.revision).samples()["test"]
+    gold = open_source(run.config.dataset, revision=run.config.revision).samples().get("test", [])
+    if not gold:
+        return [], []
     predicted, _ = read_samples(run.folder / "predictions" / "test.jsonl")
     return align(predicted, gold)[0], gold

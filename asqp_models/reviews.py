@@ -124,10 +124,22 @@ def _review(review_id: Any, number: int, text: Any, encoding: str = "utf-8") -> 
         text.encode("utf-8")
         name.encode("utf-8")
     except UnicodeEncodeError:
-        shown = text.encode("utf-8", "backslashreplace").decode() if encoding else text
-        clean = name.encode("utf-8", "backslashreplace").decode()
-        return Review(clean, shown, f"found bytes that are not {encoding}")
+        escaped = any("\udc80" <= character <= "\udcff" for character in text + name)
+        reason = f"found bytes that are not {encoding}" if escaped else "found half of a surrogate pair"
+        return Review(_printable(name), _printable(text), reason)
     return Review(name, text)
+
+
+def _printable(text: str) -> str:
+    """Bytes that could not be decoded, and half surrogate pairs, as escapes that show them."""
+    return "".join(
+        f"\\x{ord(c) - 0xDC00:02x}"
+        if "\udc80" <= c <= "\udcff"
+        else f"\\u{ord(c):04x}"
+        if "\ud800" <= c <= "\udfff"
+        else c
+        for c in text
+    )
 
 
 def _text_reviews(lines: Iterable[str], encoding: str) -> Iterator[Review]:

@@ -72,8 +72,8 @@ class Run:
     reused: bool = False
 
     def scores(self, split: str, subset: str = "all") -> dict[str, Any]:
-        """The scores on a split; ``subset="unseen"`` leaves out the texts that stand in train."""
-        return next(row for row in self.metrics if row["split"] == split and row["subset"] == subset)
+        """The scores on a split, empty if there is no such split; ``"unseen"`` leaves out texts that stand in train."""
+        return next((row for row in self.metrics if row["split"] == split and row["subset"] == subset), {})
 
 
 def read_config(path: str | Path) -> dict[str, Any]:

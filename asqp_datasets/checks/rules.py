@@ -75,7 +75,7 @@ RULES: dict[str, Rule] = {
             "quad-ceiling",
             "warning",
             "sample",
-            "Far more samples have exactly this number of quads than one less or one more: annotation may have stopped there.",
+            "Far more samples have this number of quads than one less or one more: annotation may stop there.",
         ),
         # spans and quads
         Rule("empty-span", "error", "span", "A span is empty: start equals end."),
@@ -218,7 +218,7 @@ RULES: dict[str, Rule] = {
             "astral-before-span",
             "info",
             "sample",
-            "An emoji or other character beyond U+FFFF stands before a span: tools that count UTF-16 units give other offsets.",
+            "A character beyond U+FFFF stands before a span: tools that count UTF-16 units give other offsets.",
         ),
     )
 }

@@ -159,6 +159,7 @@ def _print_built(built: Built, as_json: bool) -> None:
                 "rejected": report.rejected,
                 "rejects": str(built.rejects) if built.rejects else None,
                 "repairs": str(built.repairs) if built.repairs else None,
+                "exact": built.exact,
                 "splits": splits,
             }
         )
@@ -171,6 +172,10 @@ def _print_built(built: Built, as_json: bool) -> None:
         )
         if built.repairs:
             click.echo(f"repairs: {built.repairs}")
+    if built.near_apart:
+        click.echo("asqp: near copies of a text stand in several splits: there are too many to keep together", err=True)
+    if not built.exact:
+        click.echo(f"asqp: the sizes are not exactly {built.ratio}: copies of a text are kept in one split", err=True)
     if built.rejects:
         click.echo(f"asqp: {report.rejected} lines were rejected; reasons: {built.rejects}", err=True)
         click.get_current_context().exit(1)

@@ -61,5 +61,6 @@ def score(
                 ]
                 print_table((name, "P", "R", "F1", "gold"), cells)
     click.echo(
-        f"{result['samples']} samples, {result['predicted']} predicted, {result['gold']} gold quads; {result['signature']}"
+        f"{result['samples']} samples, {result['predicted']} predicted, {result['gold']} gold quads; "
+        f"{result['signature']}"
     )

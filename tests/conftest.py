@@ -1,0 +1,57 @@
+"""What all tests share: caches of their own, no network, real corpora where they are."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+# The libraries read these when they are imported, so they are set before anything is.
+_CACHE = tempfile.mkdtemp(prefix="asqp-tests-")
+os.environ["HF_HOME"] = _CACHE
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["HF_EVALUATE_OFFLINE"] = "1"
+os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
+os.environ["HF_DATASETS_DISABLE_PROGRESS_BARS"] = "1"
+for _name in ("HF_MODULES_CACHE", "HF_DATASETS_CACHE", "HF_EVALUATE_CACHE", "HF_METRICS_CACHE"):
+    os.environ.pop(_name, None)
+
+
+@pytest.fixture(scope="session")
+def raw_dir() -> Path:
+    """The folder of the raw corpora; tests that need it skip without it."""
+    value = os.environ.get("ASQP_RAW_DIR")
+    if not value or not Path(value).is_dir():
+        pytest.skip("ASQP_RAW_DIR is not set: no real corpora")
+    return Path(value)
+
+
+@pytest.fixture
+def asqp(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Run the command in this process: its exit code, stdout and stderr."""
+    from asqp_models.cli import main
+
+    def run(*args: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["asqp", *map(str, args)])
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as exit_:
+            main()
+        out, err = capfd.readouterr()
+        assert "Traceback" not in err
+        return int(exit_.value.code or 0), out, err
+
+    return run
+
+
+def python(code: str, **environment: str) -> str:
+    """Run code in a fresh interpreter and return what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | environment, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
