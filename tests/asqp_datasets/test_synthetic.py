@@ -51,6 +51,16 @@ def test_terms_stand_where_the_offsets_say(corpus):
                 assert q.opinion_end <= q.aspect_start or q.aspect_end <= q.opinion_start
 
 
+def test_table_1_is_read_right():
+    car, digital = PROPORTIONS["synthetic-car"], PROPORTIONS["synthetic-digital"]
+    assert car[:4] == (39_075 / 10_894, 166.88, 3.26, 4.20)
+    assert car.explicit == 30_591 / 39_075
+    assert car.sentiments == (4_784 / 39_075, 18_284 / 39_075, 16_007 / 39_075)
+    assert digital[:4] == (36_741 / 10_580, 152.26, 3.15, 3.41)
+    assert digital.explicit == 34_055 / 36_741
+    assert digital.sentiments == (10_396 / 36_741, 3_710 / 36_741, 22_635 / 36_741)
+
+
 @both
 def test_proportions_are_those_of_table_1(corpus):
     target, written = PROPORTIONS[corpus], quads(corpus)
@@ -59,14 +69,14 @@ def test_proportions_are_those_of_table_1(corpus):
     size, n = len(samples(corpus)), len(written)
     measured = {
         "characters per sample": (sum(len(s.text) for s in samples(corpus)) / size, target.words_per_sample),
-        "quads per sample": (n / size, target.quads / target.samples),
+        "quads per sample": (n / size, target.quads_per_sample),
         "characters per aspect": (sum(len(q.aspect) for q in written) / n, target.words_per_aspect),
         "characters per opinion": (sum(map(len, opinions)) / len(opinions), target.words_per_opinion),
-        "EA&EO": (len(opinions) / n, target.explicit / target.quads),
-        "EA&IO": (1 - len(opinions) / n, target.implicit / target.quads),
+        "EA&EO": (len(opinions) / n, target.explicit),
+        "EA&IO": (1 - len(opinions) / n, 1 - target.explicit),
     }
-    for name, count in zip(SENTIMENTS, target.sentiments, strict=True):
-        measured[name] = (polarity[name] / n, count / sum(target.sentiments))
+    for name, share in zip(SENTIMENTS, target.sentiments, strict=True):
+        measured[name] = (polarity[name] / n, share)
     assert {name: value for name, (value, wanted) in measured.items() if abs(value / wanted - 1) > 0.02} == {}
 
 
