@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from importlib.resources import files
-from itertools import pairwise
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +10,7 @@ from asqp_datasets.corpora import CORPORA
 from asqp_datasets.schema import Quad, Sample
 from asqp_datasets.sources import open_source
 from asqp_models.evaluation import align, read_samples, thresholds_of
+from asqp_models.pages import ReviewView, write_page
 from asqp_models.training import Run
 
 
@@ -65,52 +64,6 @@ def _percent(scores: Any, path: str) -> float:
     return 100 * float(scores)
 
 
-class Piece(NamedTuple):
-    """A stretch of a review, and what stands in it: classes such as ``gold-aspect``."""
-
-    text: str
-    classes: str
-
-
-class Shown(NamedTuple):
-    """A quad as the page lists it: ``right``, ``wrong`` or ``missed``."""
-
-    verdict: str
-    strings: tuple[str, str, str, str]
-
-
-def highlight(text: str, quads: Iterable[Quad]) -> list[Piece]:
-    """Cut a review at the borders of its terms, so that each piece lies in the same terms throughout."""
-    spans = [
-        (start, end, name)
-        for quad in quads
-        for name, start, end in (
-            ("aspect", quad.aspect_start, quad.aspect_end),
-            ("opinion", quad.opinion_start, quad.opinion_end),
-        )
-        if 0 <= start < end
-    ]
-    borders = sorted({0, len(text), *(border for start, end, _ in spans for border in (start, end))})
-    pieces = []
-    for left, right in pairwise(borders):
-        inside = sorted({name for start, end, name in spans if start <= left and right <= end})
-        pieces.append(Piece(text[left:right], " ".join(inside)))
-    return pieces
-
-
-def verdicts(predicted: Sequence[Quad], gold: Sequence[Quad]) -> Iterator[Shown]:
-    """Predicted quads as right or wrong, then the gold quads that no prediction found; each gold counts once."""
-    left = [quad.strings for quad in gold]
-    for quad in predicted:
-        if quad.strings in left:
-            left.remove(quad.strings)
-            yield Shown("right", quad.strings)
-        else:
-            yield Shown("wrong", quad.strings)
-    for strings in left:
-        yield Shown("missed", strings)
-
-
 def write_report(runs: Sequence[Run], out: Path, *, reviews: int = 30) -> Path:
     """Write the page.
 
@@ -119,30 +72,13 @@ def write_report(runs: Sequence[Run], out: Path, *, reviews: int = 30) -> Path:
         out: The file.
         reviews: Test reviews to show of each run, in their order.
     """
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    source = (files("asqp_models") / "templates" / "report.html.j2").read_text(encoding="utf-8")
     sections = []
     for run in runs:
         predicted, gold = _test_samples(run)
-        shown = [
-            {
-                "id": sample.id,
-                "gold": highlight(sample.text, sample.quads),
-                "predicted": highlight(sample.text, quads),
-                "quads": list(verdicts(quads, sample.quads)),
-            }
-            for sample, quads in zip(gold[:reviews], predicted, strict=False)
-        ]
+        shown = [ReviewView.of(sample, quads) for sample, quads in zip(gold[:reviews], predicted, strict=False)]
         sections.append({"title": f"{run.config.method} on {corpus_title(run)}", "run": run, "reviews": shown})
-    page = environment.from_string(source).render(
-        tables=tables(runs), sections=sections, synthetic=any(run.synthetic for run in runs)
-    )
-    out.parent.mkdir(parents=True, exist_ok=True)
-    partial = out.with_name(f".{out.name}.partial")
-    partial.write_text(page, encoding="utf-8")
-    return partial.replace(out)
+    synthetic = any(run.synthetic for run in runs)
+    return write_page("report.html.j2", out, tables=tables(runs), sections=sections, synthetic=synthetic)
 
 
 def _test_samples(run: Run) -> tuple[list[list[Quad]], list[Sample]]:

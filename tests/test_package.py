@@ -62,7 +62,7 @@ print(json.dumps(sorted(sys.modules)))
 
 @pytest.mark.parametrize(
     "command",
-    ["", "demo", "data", "train", "predict", "score", "metric"]
+    ["", "demo", "data", "train", "predict", "score", "compare", "errors", "metric"]
     + [f"data {name}" for name in ("corpora", "fetch", "build", "check", "stats", "split", "subtasks")],
 )
 def test_every_help_shows_an_example(command: str, asqp: Callable[..., tuple[int, str, str]]) -> None:

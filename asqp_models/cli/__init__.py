@@ -56,10 +56,12 @@ def _version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
         "train": ("train:train", "Train a method on a dataset."),
         "predict": ("predict:predict", "Predict the quads of reviews."),
         "score": ("score:score", "Score predictions against gold quads."),
+        "compare": ("score:compare", "Test whether two systems differ."),
+        "errors": ("score:errors", "Name what is wrong with predictions."),
         "metric": ("metric:metric", "Where evaluate.load finds the metric."),
     },
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    epilog="Exit codes: 0 done; 1 the check says no; 2 bad input or usage.",
+    epilog="Exit codes: 0 done; 1 the check or comparison says no; 2 bad input or usage.",
 )
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
 def cli() -> None:

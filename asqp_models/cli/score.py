@@ -1,12 +1,13 @@
-"""``asqp score``."""
+"""``asqp score``, ``asqp compare``, ``asqp errors``."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
-from asqp_models.cli.options import json_option, print_json, print_table
+from asqp_models.cli.options import json_option, print_json, print_table, seed_option
 
 
 @click.command()
@@ -63,4 +64,89 @@ def score(
     click.echo(
         f"{result['samples']} samples, {result['predicted']} predicted, {result['gold']} gold quads; "
         f"{result['signature']}"
+    )
+
+
+@click.command()
+@click.argument("a", metavar="PRED_A")
+@click.argument("b", metavar="PRED_B")
+@click.argument("gold", metavar="GOLD")
+@click.option(
+    "--measure", default="f1", show_default=True, help="f1, aos_exact_f1, aos_d2_f1, quad_d2_f1 and the like."
+)
+@click.option("--resamples", type=click.IntRange(min=1), default=10_000, show_default=True)
+@click.option("--alpha", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Level of significance.")
+@click.option("--split", metavar="NAME", help="Of a dataset: a split or 'all'; default: test, else all.")
+@seed_option
+@json_option
+def compare(
+    a: str, b: str, gold: str, measure: str, resamples: int, alpha: float, split: str | None, seed: int, as_json: bool
+) -> None:
+    """Test whether two systems differ on the same samples (paired approximate randomisation).
+
+    The exit code is 1 if they do not differ significantly.
+
+    \b
+    Example:
+      asqp compare lexicon.jsonl joint.jsonl asqp/zh-food-beverage
+    """
+    from asqp_f1 import compare as compare_systems
+    from asqp_models import evaluation
+
+    gold_samples, _ = evaluation.read_samples(gold, split)
+    first, references = evaluation.align(evaluation.read_samples(a, "all")[0], gold_samples, names=(a, gold))
+    second, _ = evaluation.align(evaluation.read_samples(b, "all")[0], gold_samples, names=(b, gold))
+    result = compare_systems(first, second, references, measure=measure, resamples=resamples, seed=seed)
+    result |= {"alpha": alpha, "significant": result["p_value"] <= alpha}
+    if as_json:
+        print_json(result)
+    else:
+        rows = [(name, 100 * result[key]) for name, key in ((a, "a"), (b, "b"), ("difference", "difference"))]
+        print_table((f"{result['samples']} samples", measure), rows)
+        verdict = "significant" if result["significant"] else "not significant"
+        click.echo(f"p = {result['p_value']:.4f}: {verdict} at {alpha}; {result['signature']}")
+    if not result["significant"]:
+        click.get_current_context().exit(1)
+
+
+@click.command()
+@click.argument("predictions", metavar="PRED")
+@click.argument("gold", metavar="GOLD")
+@click.option("--split", metavar="NAME", help="Of a dataset: a split or 'all'; default: test, else all.")
+@click.option("--normalize", type=click.Choice(["nfkc"]), help="Compare folded text.")
+@click.option("--examples", type=click.IntRange(min=0), default=10, show_default=True, help="Errors to list.")
+@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Also write a page with figures.")
+@json_option
+def errors(
+    predictions: str,
+    gold: str,
+    split: str | None,
+    normalize: str | None,
+    examples: int,
+    html: Path | None,
+    as_json: bool,
+) -> None:
+    """Name what is wrong with predictions: which elements differ, what is spurious, what was missed (as Figure 3).
+
+    \b
+    Example:
+      asqp errors test.jsonl asqp/zh-food-beverage --html errors.html
+    """
+    from asqp_models import error_report, evaluation
+
+    gold_samples, language = evaluation.read_samples(gold, split)
+    aligned = evaluation.align(evaluation.read_samples(predictions, "all")[0], gold_samples, names=(predictions, gold))
+    analysis = error_report.analyse(*aligned, gold_samples, language, normalize=normalize)
+    if html:
+        error_report.write_errors(analysis, html, title=f"Errors of {Path(predictions).name}")
+    if as_json:
+        print_json(analysis.to_dict())
+        return
+    print_table(("error", "count", "% of wrong"), error_report.table(analysis))
+    listed = [(e.id, e.kind, *(", ".join(q) if q else "-" for q in (e.prediction, e.gold))) for e in analysis.errors]
+    if listed[:examples]:
+        print_table(("sample", "differs", "predicted", "gold"), listed[:examples])
+    counted = analysis.summary
+    click.echo(
+        f"{counted['wrong']} wrong predictions, {counted['missed']} gold quads missed" + (f"; {html}" if html else "")
     )

@@ -13,7 +13,7 @@ import asqp_f1
 from asqp_datasets import DataError, Quad, Sample, UsageError
 from asqp_datasets.builder import build
 from asqp_datasets.sources import open_source
-from asqp_models import evaluation, report, training
+from asqp_models import evaluation, pages, report, training
 from asqp_models.demo import run_demo
 from asqp_models.methods import load_model
 from asqp_models.prediction import predict, write_predictions
@@ -231,18 +231,18 @@ def test_checkpoints_that_are_none(tmp_path: Path) -> None:
 
 def test_highlight_cuts_at_every_border() -> None:
     quads = [Quad("c#d", "内饰", "饰差", "NEG", 0, 2, 1, 3), Quad("c#d", "NULL", "", "NEG", -1, -1, 2, 2)]
-    assert report.highlight("内饰差吗", quads) == [
+    assert pages.highlight("内饰差吗", quads) == [
         ("内", "aspect"),
         ("饰", "aspect opinion"),
         ("差", "opinion"),
         ("吗", ""),
     ]
-    assert report.highlight("", []) == []
+    assert pages.highlight("", []) == []
 
 
 def test_verdicts_count_each_gold_once() -> None:
     quad, other = Quad("c#d", "a", "o", "POS"), Quad("c#d", "b", "o", "POS")
-    assert [shown.verdict for shown in report.verdicts([quad, quad], [quad, other])] == ["right", "wrong", "missed"]
+    assert [shown.verdict for shown in pages.verdicts([quad, quad], [quad, other])] == ["right", "wrong", "missed"]
 
 
 def test_hostile_reviews_are_shown_not_run(tmp_path: Path) -> None:
