@@ -7,11 +7,11 @@ import random
 import time
 from typing import Any
 
-import f1_references as slow
 import numpy as np
 import pytest
 
 from asqp_f1 import compare, score
+from tests.asqp_f1 import references as slow
 
 A, B, C, D = (("c", name, "o", "POS") for name in "abcd")
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import f1_references as slow
 import pytest
 from hypothesis import given, settings
-from test_f1_properties import corpora
-from test_f1_worked import GOLD, PREDICTED
 
 from asqp_f1 import Error, ScoreError, find_errors, score
 from asqp_f1.errors import overlap
+from tests.asqp_f1 import references as slow
+from tests.asqp_f1.test_properties import corpora
+from tests.asqp_f1.test_worked import GOLD, PREDICTED
 
 
 def summary(predicted: list[Any], gold: list[Any]) -> Any:

@@ -15,9 +15,9 @@ from typing import Any
 import datasets
 import pyarrow as pa
 import pytest
-from test_f1_worked import GOLD, PREDICTED
 
 import asqp_f1
+from tests.asqp_f1.test_worked import GOLD, PREDICTED
 
 FOLDER = Path(asqp_f1.__file__).parent
 

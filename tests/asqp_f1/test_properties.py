@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from typing import Any
 
-import f1_references as slow
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,6 +14,7 @@ from asqp_f1 import SUBTASKS, category_level1, score
 from asqp_f1.inputs import encode
 from asqp_f1.relaxed import _CHUNK, distances, maximum_matching, pairs
 from asqp_f1.strict import pack
+from tests.asqp_f1 import references as slow
 
 ELEMENTS = ("category", "aspect", "opinion", "sentiment")
 terms = st.one_of(st.just("NULL"), st.text("ab内😀", min_size=1, max_size=4))

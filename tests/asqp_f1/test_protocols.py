@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import f1_references as slow
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asqp_f1 import SUBTASKS, score
+from tests.asqp_f1 import references as slow
 
 UNPARSABLE = ("", "", "", "")
 terms = st.sampled_from(["NULL", "a", "b"])
