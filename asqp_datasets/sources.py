@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 DEFAULT_SYNTHETIC_SIZE = 2000
 
+_RAW_SUFFIXES = (".txt", ".tsv", ".jsonl")
 _SPLIT_NAMES = {
     "train": "train",
     "dev": "validation",
@@ -149,8 +150,7 @@ def open_source(
     if corpus:
         return _corpus_source(corpus, raw, format, language, progress)
     if raw:
-        files = tuple(_split_and_path(value) for value in raw)
-        return _file_source(spec, files, format, language)
+        return _file_source(spec, _raw_files(raw), format, language)
     path = Path(spec)
     if path.is_dir():
         return _folder_source(path, format, language)
@@ -170,7 +170,7 @@ def _corpus_source(
 ) -> Source:
     issues = []
     if raw:
-        files = tuple(_split_and_path(value) for value in raw)
+        files = _raw_files(raw)
     elif corpus.needs_owner_files:
         raise UsageError(f"corpus {corpus.id}: {corpus.note}")
     else:
@@ -186,21 +186,28 @@ def _corpus_source(
     return Source(corpus.id, language or corpus.language, corpus, files, reader, issues=tuple(issues))
 
 
-def _split_and_path(value: str) -> tuple[str | None, Path]:
-    name, equals, rest = value.partition("=")
-    if equals and name in _SPLIT_NAMES and not Path(value).exists():
-        return _SPLIT_NAMES[name], Path(rest)
-    return None, Path(value)
-
-
-def _file_source(
-    name: str, files: tuple[tuple[str | None, Path], ...], format: str | None, language: str | None
-) -> Source:
+def _raw_files(raw: Sequence[str]) -> tuple[tuple[str | None, Path], ...]:
+    """The owner's files: ``PATH`` or ``train=PATH`` and so on; a folder stands for the raw files in it."""
+    files: list[tuple[str | None, Path]] = []
+    for value in raw:
+        name, equals, rest = value.partition("=")
+        named = bool(equals) and name in _SPLIT_NAMES and not Path(value).exists()
+        path = Path(rest if named else value)
+        inside = sorted(each for each in path.iterdir() if each.suffix in _RAW_SUFFIXES) if path.is_dir() else [path]
+        if not inside:
+            raise DataError(f"found no raw files, expected some of {', '.join(_RAW_SUFFIXES)}", path=path)
+        files += [(_SPLIT_NAMES[name] if named else None, each) for each in inside]
     if len({split is None for split, _ in files}) > 1:
         raise UsageError("raw: found files with and without a split, expected all or none as train=FILE …")
     for _, path in files:
         if not path.is_file():
             raise DataError("found no such file, expected raw annotations", path=path)
+    return tuple(files)
+
+
+def _file_source(
+    name: str, files: tuple[tuple[str | None, Path], ...], format: str | None, language: str | None
+) -> Source:
     reader = format or guess_reader(files[0][1]).name
     source = Source(name, language or "", None, files, get_reader(reader).name)
     return source if language else _with_language(source)
@@ -221,7 +228,7 @@ def _folder_source(folder: Path, format: str | None, language: str | None) -> So
     raw = [
         (_SPLIT_NAMES[path.stem.rsplit("_", 1)[-1]], path)
         for path in sorted(folder.iterdir())
-        if path.suffix in (".txt", ".tsv", ".jsonl") and path.stem.rsplit("_", 1)[-1] in _SPLIT_NAMES
+        if path.suffix in _RAW_SUFFIXES and path.stem.rsplit("_", 1)[-1] in _SPLIT_NAMES
     ]
     if not raw:
         raise DataError(

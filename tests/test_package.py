@@ -77,7 +77,7 @@ def test_usage_errors_are_one_line_and_exit_2(asqp: Callable[..., tuple[int, str
         (["data", "build", "cars"], "dataset: found 'cars', expected a corpus (restaurant-acos"),
         (["data", "build", "car"], "corpus car: The raw files are not public"),
         (["data", "build", "car", "x.txt"], "arguments: found 'x.txt' after 'car'"),
-        (["data", "build", "car", "--raw", "missing.txt"], "missing.txt: cannot be read: No such file or directory"),
+        (["data", "build", "car", "--raw", "missing.txt"], "missing.txt: found no such file, expected raw annotations"),
         (["data", "stats", "zh-food-beverage", "--size", "3"], "size: found 3 for 'zh-food-beverage'"),
         (["data", "stats", "synthetic-car", "--size", "0"], "Invalid value for '--size'"),
         (["data", "fetch", "cars"], "corpus: found 'cars', expected one of"),

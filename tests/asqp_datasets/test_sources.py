@@ -109,6 +109,18 @@ def test_splits_named_with_the_files(tmp_path: Path) -> None:
     ]
 
 
+def test_raw_folders_and_mixed_splits(tmp_path: Path) -> None:
+    for name in ("b.txt", "a.txt", "notes.md"):
+        (tmp_path / name).write_text(LINE, encoding="utf-8")
+    source = open_source("digital", raw=[str(tmp_path)])
+    assert [record.sample.id for record in source.records() if record.sample] == ["a-1", "b-1"]
+    with pytest.raises(UsageError, match="found files with and without a split"):
+        open_source("car", raw=[f"train={tmp_path / 'a.txt'}", str(tmp_path / "b.txt")])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match=r"found no raw files, expected some of \.txt, \.tsv, \.jsonl"):
+        open_source("car", raw=[str(tmp_path / "empty")])
+
+
 def test_a_folder_of_raw_files(tmp_path: Path) -> None:
     for name in ("my_train", "my_dev", "my_test"):
         (tmp_path / f"{name}.txt").write_text(LINE, encoding="utf-8")
