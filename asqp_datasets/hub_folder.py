@@ -32,6 +32,13 @@ def refuse_foreign(out: Path) -> None:
         raise DataError("found a folder with other content, expected an empty one or a dataset built here", path=out)
 
 
+def lock_path(out: Path) -> Path:
+    """The lock of a file or folder that one process may write at a time; it lies outside, where nobody sees it."""
+    owner = os.getuid() if hasattr(os, "getuid") else "user"
+    key = hashlib.sha256(str(out.resolve()).encode()).hexdigest()[:16]
+    return Path(tempfile.gettempdir(), f"asqp-{owner}-{key}.lock")
+
+
 @contextmanager
 def work_folder(out: Path) -> Iterator[Path]:
     """A work folder beside ``out``, for one process at a time; what a killed build left there is removed."""
@@ -39,9 +46,7 @@ def work_folder(out: Path) -> Iterator[Path]:
 
     out = out.absolute()
     out.parent.mkdir(parents=True, exist_ok=True)
-    owner = os.getuid() if hasattr(os, "getuid") else "user"
-    key = hashlib.sha256(str(out.resolve()).encode()).hexdigest()[:16]
-    with FileLock(Path(tempfile.gettempdir(), f"asqp-{owner}-{key}.lock")):
+    with FileLock(lock_path(out)):
         for left in out.parent.glob(f".{out.name}.building-*"):
             shutil.rmtree(left, ignore_errors=True)
         work = Path(tempfile.mkdtemp(prefix=f".{out.name}.building-", dir=out.parent))

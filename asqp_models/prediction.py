@@ -6,18 +6,19 @@ Every input row has its output row. The file appears under its name when it is c
 
 from __future__ import annotations
 
+import hashlib
 import json
-import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TextIO
 
 from asqp_datasets.cards import package_version
 from asqp_datasets.errors import DataError
+from asqp_datasets.hub_folder import lock_path
 from asqp_datasets.progress import Progress
 from asqp_datasets.schema import Quad, Sample
 from asqp_models.methods import Model
@@ -41,12 +42,13 @@ class Prediction(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What a prediction run did."""
+    """What a prediction run did: rows, quads and unreadable rows of the file; ``resumed`` rows were there before."""
 
-    rows: int
-    quads: int
-    errors: int
-    seconds: float
+    rows: int = 0
+    quads: int = 0
+    errors: int = 0
+    seconds: float = 0.0
+    resumed: int = 0
 
 
 def predict(model: Model, reviews: Iterable[Review], *, name: str = "", batch: int = BATCH) -> Iterator[Prediction]:
@@ -70,100 +72,194 @@ def predict(model: Model, reviews: Iterable[Review], *, name: str = "", batch: i
                 yield Prediction(review.id, review.text, [], meta | {"error": review.error})
 
 
-def write_predictions(
-    predictions: Iterable[Prediction], out: str | Path, *, total: int | None = None, progress: bool = False
+def predict_file(
+    model: Model,
+    reviews: Iterable[Review],
+    out: str | Path,
+    *,
+    name: str = "",
+    batch: int = BATCH,
+    task: Mapping[str, Any] | None = None,
+    progress: bool = False,
 ) -> Summary:
-    """Write predictions to a file, ``-`` for standard output.
+    """Predict reviews and write them to a file, in their order.
+
+    Rows are collected in ``.OUT.partial`` and the file appears under its name when it is complete. If the process is
+    killed, a later call for the same task takes up where it stopped: nothing is lost, nothing stands twice.
 
     Args:
-        predictions: The rows, in order.
-        out: A path; Parquet if it ends in ``.parquet``, else JSON Lines.
-        total: How many there will be, for the bar.
-        progress: Whether to show it.
+        model: The trained method.
+        reviews: The reviews, in the same order at every call for the same task.
+        out: A path; Parquet if it ends in ``.parquet``, else JSON Lines; ``-`` for standard output.
+        name: The model's name in ``meta``.
+        batch: Reviews that are predicted together.
+        task: What identifies the task, such as the input's size and the checkpoint's hash; None never resumes.
+        progress: Whether to show a bar.
 
     Raises:
-        DataError: The file cannot be written.
+        DataError: The file cannot be written, or another process is writing it.
     """
-    rows = quads = errors = 0
     started = time.perf_counter()
-    with _writer(out) as writer, Progress("predicting", total, "reviews", progress) as bar:
-        for prediction in predictions:
-            writer.write(prediction)
-            rows += 1
-            quads += len(prediction.quads)
-            errors += prediction.meta["error"] is not None
-            bar.advance()
-    return Summary(rows, quads, errors, time.perf_counter() - started)
+    reviews = iter(reviews)
+    if str(out) == "-":
+        with Progress("predicting", None, "reviews", progress) as bar:
+            return _write(predict(model, reviews, name=name, batch=batch), sys.stdout, bar, Summary(), started)
+    out = Path(out)
+    with _partial_of(out) as partial:
+        before = _take_up(partial, task, reviews)
+        try:
+            with (
+                partial.open("a", encoding="utf-8", newline="\n") as file,
+                Progress("predicting", None, "reviews", progress) as bar,
+            ):
+                bar.advance(before.rows)
+                done = _write(predict(model, reviews, name=name, batch=batch), file, bar, before, started)
+            _finish(partial, out)
+        except OSError as error:
+            raise DataError(f"cannot be written: {error.strerror or error}", path=out) from error
+        _task_of(partial).unlink(missing_ok=True)
+        return done
 
 
-class _Writer(Protocol):
-    def write(self, prediction: Prediction) -> None: ...
+def task_of(source: str, model: str | Path, options: Sequence[Any]) -> dict[str, Any] | None:
+    """What tells one prediction task from another; None for standard input, which cannot be read again.
+
+    Args:
+        source: The input, a path or a name.
+        model: The checkpoint folder.
+        options: Whatever else changes the rows.
+    """
+    if source == "-":
+        return None
+    path, folder = Path(source), Path(model)
+    stat = path.stat() if path.exists() else None
+    checkpoint = hashlib.sha256()
+    for file in sorted(each for each in folder.rglob("*") if each.suffix in (".json", ".safetensors")):
+        with file.open("rb") as content:
+            checkpoint.update(hashlib.file_digest(content, "sha256").digest())
+    return {
+        "source": str(path.resolve()) if stat else source,
+        "size": stat.st_size if stat else None,
+        "changed": stat.st_mtime_ns if stat else None,
+        "model": checkpoint.hexdigest(),
+        "options": list(options),
+        "version": package_version(),
+    }
+
+
+def write_predictions(predictions: Iterable[Prediction], out: str | Path) -> None:
+    """Write predictions that are there already to a file, Parquet if it ends in ``.parquet``, else JSON Lines.
+
+    Raises:
+        DataError: The file cannot be written, or another process is writing it.
+    """
+    out = Path(out)
+    with _partial_of(out) as partial:
+        try:
+            with partial.open("w", encoding="utf-8", newline="\n") as file:
+                file.writelines(_line(prediction) for prediction in predictions)
+            _finish(partial, out)
+        except OSError as error:
+            raise DataError(f"cannot be written: {error.strerror or error}", path=out) from error
+
+
+def _line(prediction: Prediction) -> str:
+    return json.dumps(prediction.to_dict(), ensure_ascii=False) + "\n"
+
+
+def _write(predictions: Iterable[Prediction], file: TextIO, bar: Progress, before: Summary, started: float) -> Summary:
+    rows, quads, errors, _, resumed = before
+    for prediction in predictions:
+        file.write(_line(prediction))
+        rows += 1
+        quads += len(prediction.quads)
+        errors += prediction.meta["error"] is not None
+        bar.advance()
+    file.flush()
+    return Summary(rows, quads, errors, time.perf_counter() - started, resumed)
 
 
 @contextmanager
-def _writer(out: str | Path) -> Iterator[_Writer]:
-    if str(out) == "-":
-        yield _JsonLines(sys.stdout)
-        return
-    out = Path(out)
-    partial = out.with_name(f".{out.name}.{os.getpid()}.partial")
+def _partial_of(out: Path) -> Iterator[Path]:
+    """The file that collects the rows of ``out``, for one process at a time."""
+    from filelock import FileLock, Timeout
+
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        if out.suffix == ".parquet":
-            with _Parquet(partial) as writer:
-                yield writer
-        else:
-            with partial.open("w", encoding="utf-8", newline="\n") as file:
-                yield _JsonLines(file)
-        partial.replace(out)
+        lock = FileLock(lock_path(out), timeout=0)
+        lock.acquire()
+    except Timeout:
+        raise DataError("is being written by another process", path=out) from None
     except OSError as error:
         raise DataError(f"cannot be written: {error.strerror or error}", path=out) from error
+    try:
+        yield out.with_name(f".{out.name}.partial")
     finally:
-        partial.unlink(missing_ok=True)
+        lock.release()
 
 
-class _JsonLines:
-    def __init__(self, file: Any) -> None:
-        self._file = file
-
-    def write(self, prediction: Prediction) -> None:
-        self._file.write(json.dumps(prediction.to_dict(), ensure_ascii=False) + "\n")
+def _task_of(partial: Path) -> Path:
+    return partial.with_name(f"{partial.name}-task")
 
 
-class _Parquet:
-    """Rows collected to groups, so that memory stays bounded."""
+def _take_up(partial: Path, task: Mapping[str, Any] | None, reviews: Iterator[Review]) -> Summary:
+    """Skip the reviews that an earlier, killed call has done; if it was another task, begin anew."""
+    wanted = json.dumps(task, sort_keys=True) if task is not None else None
+    note = _task_of(partial)
+    try:
+        same = wanted is not None and partial.is_file() and note.read_text(encoding="utf-8") == wanted
+    except OSError:
+        same = False
+    rows = quads = errors = end = 0
+    last = None
+    if same:
+        with partial.open("rb") as file:
+            for line in file:
+                try:
+                    row = json.loads(line)
+                except ValueError:
+                    break  # the line that was being written
+                if not line.endswith(b"\n"):
+                    break
+                rows, quads, errors = rows + 1, quads + len(row["quads"]), errors + (row["meta"]["error"] is not None)
+                end, last = end + len(line), row["id"]
+    skipped = list(islice(reviews, rows - 1, rows)) if rows else []
+    if rows and (not skipped or skipped[0].id != last):
+        raise DataError("found rows of another input, expected those of this one; remove the file", path=partial)
+    try:
+        with partial.open("ab") as file:
+            file.truncate(end)
+        if wanted is None:
+            note.unlink(missing_ok=True)
+        else:
+            note.write_text(wanted, encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"cannot be written: {error.strerror or error}", path=partial) from error
+    return Summary(rows, quads, errors, 0.0, rows)
 
-    _GROUP = 10_000
 
-    def __init__(self, path: Path) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+def _finish(partial: Path, out: Path) -> None:
+    if out.suffix == ".parquet":
+        columns = partial.with_name(f"{partial.name}-parquet")
+        _to_parquet(partial, columns)
+        columns.replace(out)
+        partial.unlink()
+    else:
+        partial.replace(out)
 
-        from asqp_datasets.schema import arrow_schema
 
-        meta = pa.struct([(name, pa.string()) for name in ("model", "method", "version", "error")])
-        self._schema = arrow_schema().remove_metadata().append(pa.field("meta", meta))
-        self._rows: list[dict[str, Any]] = []
-        self._file = pq.ParquetWriter(path, self._schema)
+def _to_parquet(lines: Path, out: Path) -> None:
+    """Rows of JSON to Parquet, a group at a time, so that memory stays bounded."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
-    def write(self, prediction: Prediction) -> None:
-        self._rows.append(prediction.to_dict())
-        if len(self._rows) == self._GROUP:
-            self._flush()
+    from asqp_datasets.schema import arrow_schema
 
-    def _flush(self) -> None:
-        import pyarrow as pa
-
-        self._file.write_table(pa.Table.from_pylist(self._rows, self._schema))
-        self._rows = []
-
-    def __enter__(self) -> _Parquet:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None and self._rows:
-            self._flush()
-        self._file.close()
+    meta = pa.struct([(name, pa.string()) for name in ("model", "method", "version", "error")])
+    schema = arrow_schema().remove_metadata().append(pa.field("meta", meta))
+    with lines.open(encoding="utf-8", newline="\n") as file, pq.ParquetWriter(out, schema) as writer:
+        while group := [json.loads(line) for line in islice(file, 10_000)]:
+            writer.write_table(pa.Table.from_pylist(group, schema))
 
 
 def as_reviews(samples: Sequence[Sample]) -> Iterator[Review]:

@@ -35,7 +35,8 @@ def predict(
     """Predict the quads of reviews, with exact character offsets.
 
     INPUT is a csv, tsv, jsonl, parquet or txt file (one review a line), a dataset, or - for standard input. Every row
-    of it has its row in FILE; one that cannot be read has no quads and says why in its meta.
+    of it has its row in FILE; one that cannot be read has no quads and says why in its meta. If the command is stopped,
+    running it again goes on where it was.
 
     \b
     Example:
@@ -44,18 +45,25 @@ def predict(
       echo 内饰差、屏幕不大 | asqp predict - --model runs/zh --out -
     """
     from asqp_models.methods import load_model
-    from asqp_models.prediction import predict as predict_reviews
-    from asqp_models.prediction import write_predictions
+    from asqp_models.prediction import predict_file, task_of
     from asqp_models.reviews import read_reviews
 
     loaded = load_model(model)
     reviews = read_reviews(
         source, format=format_, text_column=text_column, id_column=id_column, split=split, encoding=encoding
     )
-    predictions = predict_reviews(loaded, reviews, name=Path(model).name, batch=batch_size)
-    done = write_predictions(predictions, out, progress=show_progress(quiet))
-    click.echo(
-        f"{out}: {done.rows} reviews, {done.quads} quads, {done.rows / max(done.seconds, 1e-9):.0f} reviews/s", err=True
+    options = [format_, text_column, id_column, split, encoding]
+    done = predict_file(
+        loaded,
+        reviews,
+        out,
+        name=Path(model).name,
+        batch=batch_size,
+        task=task_of(source, model, options),
+        progress=show_progress(quiet),
     )
+    speed = (done.rows - done.resumed) / max(done.seconds, 1e-9)
+    before = f" ({done.resumed} done before)" if done.resumed else ""
+    click.echo(f"{out}: {done.rows} reviews{before}, {done.quads} quads, {speed:.0f} reviews/s", err=True)
     if done.errors:
         click.echo(f"asqp: {done.errors} rows could not be read; their meta.error says why", err=True)

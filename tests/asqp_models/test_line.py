@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +19,7 @@ from asqp_datasets.sources import open_source
 from asqp_models import evaluation, pages, report, training
 from asqp_models.demo import run_demo
 from asqp_models.methods import load_model
-from asqp_models.prediction import predict, write_predictions
+from asqp_models.prediction import predict, predict_file
 from asqp_models.reviews import Review
 from tests.conftest import python
 
@@ -125,17 +128,70 @@ def test_batches_make_no_difference(line: Path) -> None:
     assert list(predict(model, reviews, batch=7)) == list(predict(model, reviews, batch=1000))
 
 
-def test_an_interrupted_prediction_leaves_no_file(line: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["out.jsonl", "out.parquet"])
+def test_an_interrupted_prediction_is_taken_up(name: str, line: Path, tmp_path: Path) -> None:
     model = load_model(line / "run")
+    reviews = [Review(s.id, s.text) for s in open_source(str(line / "car")).samples()["train"][:50]]
+    task = {"source": "these"}
+    predict_file(model, iter(reviews), tmp_path / f"whole-{name}", batch=10)
 
-    def broken() -> object:
-        yield Review("1", "好")
+    def broken() -> Iterator[Review]:
+        yield from reviews[:30]
         raise KeyboardInterrupt
 
-    for name in ("out.jsonl", "out.parquet"):
+    with pytest.raises(KeyboardInterrupt):
+        predict_file(model, broken(), tmp_path / name, batch=10, task=task)
+    assert not (tmp_path / name).exists()
+    with (tmp_path / f".{name}.partial").open("a") as file:
+        file.write('{"id": "half a li')  # killed while writing
+    done = predict_file(model, iter(reviews), tmp_path / name, batch=10, task=task)
+    assert (done.rows, done.resumed) == (50, 30)
+    assert (tmp_path / name).read_bytes() == (tmp_path / f"whole-{name}").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [name, f"whole-{name}"]
+
+
+def test_another_task_begins_anew(line: Path, tmp_path: Path) -> None:
+    model = load_model(line / "run")
+
+    def broken() -> Iterator[Review]:
+        yield from [Review("1", "内饰差")] * 3
+        raise KeyboardInterrupt
+
+    for second in ({"source": "other"}, None):
         with pytest.raises(KeyboardInterrupt):
-            write_predictions(predict(model, broken(), batch=1), tmp_path / name)  # type: ignore[arg-type]
-    assert list(tmp_path.iterdir()) == []
+            predict_file(model, broken(), tmp_path / "out.jsonl", batch=1, task={"source": "these"})
+        done = predict_file(model, iter([Review("x", "好")]), tmp_path / "out.jsonl", task=second)
+        assert (done.rows, done.resumed) == (1, 0)
+    with pytest.raises(KeyboardInterrupt):
+        predict_file(model, broken(), tmp_path / "new.jsonl", batch=1, task={"source": "these"})
+    with pytest.raises(DataError, match="found rows of another input"):
+        predict_file(model, iter([Review("x", "好")] * 5), tmp_path / "new.jsonl", task={"source": "these"})
+
+
+def test_a_killed_prediction_is_taken_up(line: Path, tmp_path: Path, asqp: Asqp) -> None:
+    source, out = tmp_path / "in.txt", tmp_path / "out.jsonl"
+    texts = [s.text.replace("\n", " ") for s in open_source(str(line / "car")).samples()["train"]]
+    source.write_text("\n".join(texts * 40) + "\n", encoding="utf-8")
+    arguments = ["predict", str(source), "--model", str(line / "run"), "--batch-size", "8"]
+    killed = subprocess.Popen(
+        [sys.executable, "-m", "asqp_models.cli", *arguments, "--out", str(out)], stderr=subprocess.DEVNULL
+    )
+    partial = tmp_path / ".out.jsonl.partial"
+    deadline = time.monotonic() + 60
+    while not (partial.exists() and partial.stat().st_size) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    # Nobody else may write the same file meanwhile.
+    code, _, err = asqp(*arguments, "--out", out)
+    assert (code, "is being written by another process" in err) == (2, True)
+    killed.kill()
+    killed.wait()
+    assert not out.exists()
+    code, _, err = asqp(*arguments, "--out", out)
+    assert code == 0
+    assert "done before" in err
+    assert asqp(*arguments, "--out", tmp_path / "whole.jsonl")[0] == 0
+    assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+    assert len(out.read_text(encoding="utf-8").splitlines()) == len(texts) * 40
 
 
 GOLD = [Sample("a", "内饰差", [Quad("内饰#整体", "内饰", "差", "NEG", 0, 2, 2, 3)]), Sample("b", "好", [])]
