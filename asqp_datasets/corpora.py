@@ -290,7 +290,8 @@ def _download(corpus: Corpus, file: RawFile, progress: bool) -> Path:
     try:
         return Path(pooch.retrieve(url, f"sha256:{file.sha256}", file.name, folder, downloader=downloader))
     except (OSError, ValueError) as error:
-        reason = str(error).splitlines()[0][:200]
+        # A failed connection explains itself in a paragraph; a hash that differs, in a line.
+        reason = type(error).__name__ if isinstance(error, OSError) else str(error).splitlines()[0][:200]
         raise DataError(
             f"cannot be fetched ({reason}). Without a network, set {RAW_DIR_VARIABLE} to a directory that holds "
             f"{corpus.id}/{file.name}",

@@ -79,6 +79,7 @@ RULES: dict[str, Rule] = {
         ),
         # spans and quads
         Rule("empty-span", "error", "span", "A span is empty: start equals end."),
+        Rule("null-in-text", "warning", "span", "The text spells NULL at a span: the term reads as an implicit one."),
         Rule("edge-space-in-span", "warning", "span", "A term begins or ends in white space.", True),
         Rule("span-inside-word", "warning", "span", "A span begins or ends inside a Latin word."),
         Rule("punctuation-span", "warning", "span", "A term has no letter or digit."),

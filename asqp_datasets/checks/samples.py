@@ -61,9 +61,9 @@ def sample_issues(sample: Sample, language: str) -> Iterator[Issue]:
     for index, quad in enumerate(quads):
         if "#" not in quad.category:
             yield Issue("missing-hash", f"quad {index + 1}: {quad.category!r:.60} has no '#'")
-        if quad.aspect != NULL:
+        if quad.aspect != NULL or quad.aspect_start >= 0:
             yield from _span_issues(text, quad.aspect, quad.aspect_start, quad.aspect_end, index, "aspect")
-        if quad.opinion != NULL:
+        if quad.opinion != NULL or quad.opinion_start >= 0:
             yield from _span_issues(text, quad.opinion, quad.opinion_start, quad.opinion_end, index, "opinion")
     if len(quads) > 1 and len({quad[:3] for quad in quads}) < len(quads):
         yield from _copies(quads)
@@ -113,6 +113,9 @@ def _text_issues(text: str, quads: list[Quad], language: str) -> Iterator[Issue]
 
 def _span_issues(text: str, term: str, start: int, end: int, index: int, name: str) -> Iterator[Issue]:
     here = f"quad {index + 1}, {name}:"
+    if term == NULL:
+        yield Issue("null-in-text", f"{here} {start},{end} is spelled NULL")
+        return
     if start >= 0 and start == end:
         yield Issue("empty-span", f"{here} {start},{end} is empty")
         return

@@ -63,6 +63,7 @@ LINES: list[tuple[bytes, str | None, bool]] = [
     ("表格转义_x0001_的一行####[['内饰#内饰整体', '0,2', '2,4', '2']]".encode(), "excel-escape", True),
     ("私用字符\ue030的一行文字####[['内饰#内饰整体', '0,2', '2,4', '2']]".encode(), "private-use-character", True),
     ("很短####[['内饰#内饰整体', '0,2', '-1,-1', '2']]".encode(), "text-too-short", True),
+    ("词是NULL的一行文字####[['内饰#内饰整体', '2,6', '7,9', '2']]".encode(), "null-in-text", True),
     ("没有任何观点的一行字####[]".encode(), "no-quads", True),
     (GOOD.encode(), "duplicate-text", True),
     ("最后一行没有换行的字####[['内饰#内饰整体', '0,2', '2,4', '2']]".encode(), "missing-last-newline", True),
