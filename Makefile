@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow lint benchmark clean
+.PHONY: demo test test-page test-slow lint benchmark clean
 
 demo: $(VENV)/.installed
 	$(BIN)/asqp demo
@@ -11,6 +11,11 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed-dev
 	$(BIN)/asqp metric install
 	$(BIN)/python -m pytest -n 2 -m "not slow" $(ARGS)
+
+# The metric's page in a real browser: needs Debian's or another chromium; without it the tests skip and say so.
+test-page: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,app]"
+	$(BIN)/python -m pytest tests/asqp_f1/test_app.py $(ARGS)
 
 test-slow: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m slow $(ARGS)
