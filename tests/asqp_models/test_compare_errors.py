@@ -73,7 +73,7 @@ def test_hostile_text_on_the_page(tmp_path: Path, asqp: Asqp) -> None:
     hostile = "<script>alert(1)</script>"
     gold = [Sample(hostile, hostile, [Quad(f"{hostile}#x", hostile, "NULL", "NEG", 0, len(hostile))])]
     predicted = [Sample(hostile, hostile, [])]
-    code, out, _ = asqp(
+    code, _out, _ = asqp(
         "errors",
         write(tmp_path / "p.jsonl", predicted),
         write(tmp_path / "g.jsonl", gold),
