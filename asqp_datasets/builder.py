@@ -16,7 +16,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -24,6 +23,7 @@ from asqp_datasets import cards
 from asqp_datasets.checks import Checker, Report, repair
 from asqp_datasets.errors import DataError
 from asqp_datasets.hub_folder import install, named_by_content, refuse_foreign, work_folder
+from asqp_datasets.parts import PART, in_parts
 from asqp_datasets.progress import Progress
 from asqp_datasets.readers import Record
 from asqp_datasets.schema import Sample, arrow_schema, to_arrow
@@ -34,9 +34,6 @@ from asqp_f1 import category_level1
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-PART = 5000
-"""Samples that are read, checked and staged together."""
 
 SHARD_BYTES = 500_000_000
 """Parquet files are cut at about so many bytes of Arrow data."""
@@ -124,22 +121,19 @@ def build(
         staged = work / "staged.arrow"
         labels = _stage(source, repairs, staged, rejects, repaired, checker, processes, progress)
         if not checker.samples:
-            raise DataError(
-                f"found no sample that can be read, {checker.rejected} lines were rejected"
-                + (f", the first by {next(iter(checker.counts))}" if checker.counts else ""),
-                path=source.files[0][1] if source.files else source.name,
-            )
+            kept = _put_beside(out, rejects)
+            raise _nothing_read(checker, kept, source)
         near_apart = False
         if ratio is None and source.is_split:
             chosen = list(checker.split_of)
         else:
             ratio = ratio or DEFAULT_RATIO
             signatures = checker.signatures()
-            chosen = assign(signatures.groups().tolist(), labels, ratio, seed=seed)
+            chosen = assign(signatures.groups(), labels, ratio, seed=seed)
             if not _is_exact(chosen, ratio):
                 # So many near copies that no exact split keeps them together: keep at least the copies so.
                 near_apart = True
-                chosen = assign(signatures.groups(near=False).tolist(), labels, ratio, seed=seed)
+                chosen = assign(signatures.groups(near=False), labels, ratio, seed=seed)
         del labels
         statistics, files = _write_splits(staged, chosen, work, source.language, progress)
         checker.set_splits(chosen, {name: part.categories for name, part in statistics.items()})
@@ -159,6 +153,16 @@ def build(
             exact=ratio is None or _is_exact(chosen, ratio),
             near_apart=near_apart,
         )
+
+
+def _nothing_read(checker: Checker, rejects: Path | None, source: Source) -> DataError:
+    path = source.files[0][1] if source.files else source.name
+    if rejects is None:
+        return DataError(f"found {checker.lines} lines, none with a sample", path=path)
+    with rejects.open(encoding="utf-8") as file:
+        first = json.loads(file.readline())
+    why = f"found no sample that can be read: {checker.rejected} lines were rejected, the reasons are in {rejects}"
+    return DataError(f"{why}; the first: {first['message']} ({first['rule']})", path=first["file"], line=first["line"])
 
 
 def _stage(
@@ -221,11 +225,10 @@ def _parts(source: Source, repairs: frozenset[str], processes: int | None) -> It
     """The corpus in order, part by part; generated in several processes where that pays."""
     processes = processes or os.cpu_count() or 1
     if not source.generates or source.size < _PARALLEL_FROM or processes == 1:
-        records = source.records()
-        first = True
-        while (chunk := list(islice(records, PART))) or first:
+        for chunk in in_parts(
+            source.records(), lambda record: len(record.sample.text if record.sample else record.raw)
+        ):
             yield _process(chunk, source.language, repairs)
-            first = False
         return
     from multiprocessing import get_context
 
@@ -258,9 +261,8 @@ def _process(records: list[Record], language: str, repairs: frozenset[str]) -> _
                 records[index] = record._replace(sample=sample)
     checker.add(records)
     samples: list[Sample] = [record.sample for record in records if record.sample is not None]
-    labels = [
-        tuple(sorted({(category_level1(quad.category), quad.sentiment) for quad in sample.quads})) for sample in samples
-    ]
+    first_level = {category: category_level1(category) for names in checker.categories.values() for category in names}
+    labels = [tuple(sorted({(first_level[q.category], q.sentiment) for q in sample.quads})) for sample in samples]
     batch = to_arrow(samples, arrow_schema())
     return _Part(batch, checker, labels, [record for record in records if record.rejected], repaired)
 
@@ -285,6 +287,8 @@ def _write_splits(
         counts = np.bincount(splits, minlength=len(SPLITS))
 
         def flush(split: int, everything: bool) -> None:
+            if not held[split]:
+                return
             table = pa.Table.from_batches(held[split])
             limit = -(-int(counts[split]) // int(shards))
             while table.num_rows >= _ROW_GROUP or (everything and table.num_rows):
@@ -324,7 +328,7 @@ def _write_splits(
 
 def _put_beside(out: Path, path: Path) -> Path | None:
     """Move a file of the work folder beside the dataset, or remove an older one if there is nothing to say."""
-    target = out.parent / f"{out.name}.{path.name}"
+    target = out.resolve().parent / f"{out.resolve().name}.{path.name}"
     if not path.stat().st_size:
         target.unlink(missing_ok=True)
         return None

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from asqp_datasets.errors import DataError, UsageError
+from asqp_datasets.readers.base import Issue
 
 RAW_DIR_VARIABLE = "ASQP_RAW_DIR"
 
@@ -278,6 +279,19 @@ def fetch(corpus: Corpus, *, progress: bool = False) -> dict[str, Path]:
         local = Path(raw_dir, corpus.id, file.name) if raw_dir else None
         found[file.split] = local if local and local.is_file() else _download(corpus, file, progress)
     return found
+
+
+def check_files(corpus: Corpus, files: Mapping[str, Path]) -> list[tuple[Path, Issue]]:
+    """Which of a public corpus's files, by split, are not what upstream published."""
+    found = {split: sha256_of(path) for split, path in files.items()}
+    return [
+        (
+            files[file.split],
+            Issue("checksum-differs", f"SHA-256 is {found[file.split][:12]}…, upstream's is {file.sha256[:12]}…"),
+        )
+        for file in corpus.files
+        if found[file.split] != file.sha256
+    ]
 
 
 def _download(corpus: Corpus, file: RawFile, progress: bool) -> Path:

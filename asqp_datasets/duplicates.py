@@ -27,6 +27,7 @@ NEAR = 54
 
 _SHINGLE = 3
 _NOT_ALPHANUMERIC = re.compile(r"[\W_]+")
+_PUNCTUATION = re.compile(r"[\s!-/:-@\[-`{-~，。！？、；：…～·（）“”‘’《》【】—]+")  # what most texts have of it
 _RANDOM = np.random.default_rng(20260101)
 _MULTIPLIERS = _RANDOM.integers(1, 2**32, HASHES, dtype=np.uint64).astype(np.uint32) | np.uint32(1)
 _OFFSETS = _RANDOM.integers(0, 2**32, HASHES, dtype=np.uint64).astype(np.uint32)
@@ -35,7 +36,12 @@ _MIX = _RANDOM.integers(1, 2**63, _SHINGLE, dtype=np.uint64) | np.uint64(1)
 
 def fold(text: str) -> str:
     """NFKC, case folded, letters and digits only: what copies have in common."""
-    return _NOT_ALPHANUMERIC.sub("", unicodedata.normalize("NFKC", text).casefold())
+    # Full normalisation takes most of the time, and most texts need none once the usual punctuation is out.
+    text = _PUNCTUATION.sub("", text)
+    if not unicodedata.is_normalized("NFKC", text):
+        text = unicodedata.normalize("NFKC", text)
+    text = text.casefold()
+    return text if text.isalnum() else _NOT_ALPHANUMERIC.sub("", text)
 
 
 def digest(text: str) -> int:
@@ -69,15 +75,25 @@ class Signatures:
         return cls(exact, folded, _values(forms, folded))
 
     @classmethod
-    def concatenate(cls, parts: Sequence[Signatures]) -> Signatures:
-        """The signatures of several batches in a row."""
+    def concatenate(cls, parts: list[Signatures]) -> Signatures:
+        """The signatures of several batches in a row; the list is emptied."""
         if not parts:
             return cls.of([])
-        return cls(
-            np.concatenate([part.exact for part in parts]),
-            np.concatenate([part.folded for part in parts]),
-            np.concatenate([part.values for part in parts]),
-        )
+        if len(parts) == 1:
+            return parts[0]
+        total = sum(len(part.exact) for part in parts)
+        whole = cls(np.empty(total, np.uint64), np.empty(total, np.uint64), np.empty((total, VALUES), np.uint16))
+        start = 0
+        while parts:  # the parts go as the whole grows
+            part = parts.pop(0)
+            end = start + len(part.exact)
+            whole.exact[start:end], whole.folded[start:end], whole.values[start:end] = (
+                part.exact,
+                part.folded,
+                part.values,
+            )
+            start = end
+        return whole
 
     def groups(self, *, near: bool = True) -> npt.NDArray[np.int64]:
         """A group number for each text, shape (n,): copies, and near copies if asked for, and theirs, share one."""
@@ -85,7 +101,7 @@ class Signatures:
         from scipy.sparse.csgraph import connected_components
 
         count = len(self.exact)
-        first, second = _runs(self.folded)
+        first, second = runs(self.folded)
         if near:
             first, second = (np.concatenate(ends) for ends in zip((first, second), self._near_pairs(), strict=True))
         graph = coo_array((np.ones(len(first), np.int8), (first, second)), shape=(count, count))
@@ -95,9 +111,11 @@ class Signatures:
         rows = VALUES // BANDS
         firsts, seconds = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for band in range(BANDS):
-            values = self.values[:, band * rows : (band + 1) * rows].astype(np.uint64)
-            key = (values * _MIX[0] + np.arange(rows, dtype=np.uint64)) * _MIX[1]
-            first, second = _runs(np.bitwise_xor.reduce(key ^ (key >> np.uint64(29)), axis=1))
+            key = np.zeros(len(self.values), np.uint64)
+            for column in range(band * rows, (band + 1) * rows):
+                key = (key ^ self.values[:, column]) * _MIX[0]
+                key ^= key >> np.uint64(29)
+            first, second = runs(key)
             for start in range(0, len(first), 1 << 18):
                 a, b = first[start : start + (1 << 18)], second[start : start + (1 << 18)]
                 near = (self.values[a] == self.values[b]).sum(axis=1) >= NEAR
@@ -135,7 +153,7 @@ def _values(forms: Sequence[str], folded: npt.NDArray[np.uint64]) -> npt.NDArray
     return result
 
 
-def _runs(keys: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def runs(keys: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Pairs (first of its run, other) of the positions that hold equal keys."""
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]

@@ -6,7 +6,13 @@ prints that line and exits with 2.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+
+
+def shown(path: str | Path) -> str:
+    """A path as text that can be printed and written, whatever bytes its name holds."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 class AsqpError(ValueError):
@@ -32,7 +38,7 @@ class DataError(AsqpError):
         field: str | None = None,
     ) -> None:
         self.message, self.path, self.line, self.field = message, path, line, field
-        where = "" if path is None else str(path)
+        where = "" if path is None else shown(path)
         if line is not None:
             where += f":{line}" if where else f"line {line}"
         if field is not None:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from asqp_datasets.errors import DataError
-from asqp_datasets.sources import read_facts
+from asqp_datasets.front_matter import listed_files, read_facts
 
 
 def named_by_content(paths: list[Path]) -> list[Path]:
@@ -24,19 +24,35 @@ def named_by_content(paths: list[Path]) -> list[Path]:
     return [path.rename(path.with_name(f"{path.name}-of-{len(paths):05d}-{mark}.parquet")) for path in paths]
 
 
-def refuse_foreign(out: Path) -> None:
-    """Raise :class:`DataError` rather than write into a folder that holds something else than our dataset."""
+def refuse_foreign(out: Path, *, views: bool = False) -> None:
+    """Raise rather than write into a folder that holds something else than what is to be replaced.
+
+    Args:
+        out: The folder to write.
+        views: Whether sub-task views are to be written; they do not replace a dataset, nor a dataset them.
+
+    Raises:
+        DataError: The folder holds something else.
+    """
     if out.exists() and not out.is_dir():
         raise DataError("found a file, expected a folder to write the dataset to", path=out)
-    if out.is_dir() and any(out.iterdir()) and not read_facts(out):
+    if not out.is_dir() or not any(out.iterdir()):
+        return
+    facts = read_facts(out)
+    if not facts:
         raise DataError("found a folder with other content, expected an empty one or a dataset built here", path=out)
+    if ("views" in facts) != views:
+        found, expected = ("views", "a dataset of quads") if "views" in facts else ("a dataset of quads", "views")
+        raise DataError(f"found {found}, expected a new folder, or {expected} to replace", path=out)
 
 
 def lock_path(out: Path) -> Path:
     """The lock of a file or folder that one process may write at a time; it lies outside, where nobody sees it."""
     owner = os.getuid() if hasattr(os, "getuid") else "user"
     key = hashlib.sha256(str(out.resolve()).encode()).hexdigest()[:16]
-    return Path(tempfile.gettempdir(), f"asqp-{owner}-{key}.lock")
+    folder = Path(tempfile.gettempdir(), f"asqp-locks-{owner}")
+    folder.mkdir(exist_ok=True)
+    return folder / f"{key}.lock"
 
 
 @contextmanager
@@ -44,7 +60,7 @@ def work_folder(out: Path) -> Iterator[Path]:
     """A work folder beside ``out``, for one process at a time; what a killed build left there is removed."""
     from filelock import FileLock
 
-    out = out.absolute()
+    out = out.resolve()  # a link is followed, so that the work folder is on the same disk
     out.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(lock_path(out)):
         for left in out.parent.glob(f".{out.name}.building-*"):
@@ -57,7 +73,10 @@ def work_folder(out: Path) -> Iterator[Path]:
 
 
 def install(work: Path, out: Path, card: str, files: Mapping[str, list[Path]]) -> bool:
-    """Put the new Parquet files beside the old, swap the card, which names them, and drop the old.
+    """Put a dataset in its place in one step; whoever reads it sees the old one or the new.
+
+    A new folder is renamed into place. In a folder that is there, the new Parquet files are put beside the old, the
+    card that names them is swapped, and what only the old card named is dropped; nothing else is touched.
 
     Args:
         work: The work folder; ``files`` lie in it at their place in the dataset.
@@ -68,15 +87,26 @@ def install(work: Path, out: Path, card: str, files: Mapping[str, list[Path]]) -
     Returns:
         Whether the dataset is another than before.
     """
+    out = out.resolve()
     new = {path.relative_to(work) for paths in files.values() for path in paths}
-    old = {path.relative_to(out) for path in out.glob("**/*.parquet")}
+    if not out.exists() or not any(out.iterdir()):
+        complete = work / "complete"
+        for name in new:
+            (complete / name).parent.mkdir(parents=True, exist_ok=True)
+            (work / name).rename(complete / name)
+        (complete / "README.md").write_text(card, encoding="utf-8")
+        if out.exists():
+            out.rmdir()
+        complete.rename(out)
+        return True
+    card_path = out / "README.md"
+    old = listed_files(out)
+    changed = card_path.read_text(encoding="utf-8") != card
     for name in new:
         (out / name).parent.mkdir(parents=True, exist_ok=True)
         (work / name).replace(out / name)
-    card_path = out / "README.md"
-    changed = not card_path.is_file() or card_path.read_text(encoding="utf-8") != card
     (work / "README.md").write_text(card, encoding="utf-8")
     (work / "README.md").replace(card_path)
     for name in old - new:
-        (out / name).unlink()
+        (out / name).unlink(missing_ok=True)
     return changed

@@ -101,6 +101,10 @@ def _quad_from_dict(row: Any, index: int, where: dict[str, Any]) -> Quad:
     here = f"quads[{index}]"
     if not isinstance(row, Mapping):
         raise DataError(f"found {row!r:.80}, expected an object with {', '.join(QUAD_STRINGS)}", field=here, **where)
+    row = {name: value for name, value in row.items() if value is not None or name not in QUAD_OFFSETS}
+    for name in ("aspect", "opinion"):  # None and the empty string mean an implicit term; an empty span is neither
+        if name in row and row[name] in (None, "") and row.get(f"{name}_start", -1) == -1:
+            row[name] = NULL
     for name in QUAD_STRINGS:
         if not isinstance(row.get(name), str):
             raise DataError(f"found {_show(row, name)}, expected a string", field=f"{here}.{name}", **where)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, islice
 from pathlib import Path
@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 from asqp_datasets import corpora
 from asqp_datasets.checks.samples import chinese_share
 from asqp_datasets.corpora import CORPORA, Corpus
-from asqp_datasets.errors import DataError, UsageError
-from asqp_datasets.readers import Issue, Record, get_reader, guess_reader, read_file
-from asqp_datasets.schema import Sample, arrow_schema, from_arrow, to_arrow
+from asqp_datasets.errors import DataError, UsageError, shown
+from asqp_datasets.front_matter import SPLIT_NAMES, data_files, is_plain_name, read_facts
+from asqp_datasets.parts import in_parts
+from asqp_datasets.readers import Issue, Record, get_reader, guess_reader, parquet, read_file
+from asqp_datasets.schema import Sample, arrow_schema, to_arrow
 from asqp_datasets.splits import SPLITS
 
 if TYPE_CHECKING:
@@ -22,13 +24,6 @@ if TYPE_CHECKING:
 DEFAULT_SYNTHETIC_SIZE = 2000
 
 _RAW_SUFFIXES = (".txt", ".tsv", ".jsonl")
-_SPLIT_NAMES = {
-    "train": "train",
-    "dev": "validation",
-    "valid": "validation",
-    "validation": "validation",
-    "test": "test",
-}
 
 
 @dataclass(frozen=True)
@@ -79,7 +74,7 @@ class Source:
         prefixes = _id_prefixes(self.files)
         for (split, path), prefix in zip(self.files, prefixes, strict=True):
             if self.format == "parquet":
-                yield from _parquet_records(path, split)
+                yield from parquet.read_records(path, split)
             else:
                 yield from read_file(get_reader(self.format), path, split=split, id_prefix=prefix)
 
@@ -91,26 +86,56 @@ class Source:
         for number, sample in enumerate(samples, start + 1):
             yield Record(self.name, number, None, sample)
 
-    def batches(self) -> Iterator[tuple[str | None, pa.RecordBatch]]:
-        """The samples as Arrow columns, with the split of each batch; rejected lines are left out."""
-        schema = arrow_schema()
+    def batches(self, on_reject: Callable[[Record], None] | None = None) -> Iterator[tuple[str | None, pa.RecordBatch]]:
+        """The samples as Arrow columns, with the split of each batch.
+
+        Args:
+            on_reject: Called with every line or row that cannot be read; by default the first one is an error.
+
+        Raises:
+            DataError: A line cannot be read, and nobody is told otherwise.
+        """
         if self.format == "parquet":
             for split, path in self.files:
-                for batch in _parquet_batches(path):
-                    yield split, batch
+                row = 0
+                for batch in parquet.read_batches(path):
+                    if parquet.is_sound(batch):
+                        yield split, batch
+                    else:
+                        rows = _readable(parquet.rows(batch, path, split, row), on_reject)
+                        yield from ((split, part) for part in _as_batches(sample for _, sample in rows))
+                    row += batch.num_rows
             return
-        samples = (record for record in self.records() if record.sample is not None)
-        for split, records in groupby(samples, key=lambda record: record.split):
-            while chunk := [record.sample for record in islice(records, 5000) if record.sample is not None]:
-                yield split, to_arrow(chunk, schema)
+        for split, rows in groupby(_readable(self.records(), on_reject), key=lambda item: item[0]):
+            yield from ((split, part) for part in _as_batches(sample for _, sample in rows))
 
     def samples(self) -> dict[str, list[Sample]]:
-        """All samples by split, in memory; ``""`` holds those without a split. Rejected lines are left out."""
+        """All samples by split, in memory; ``""`` holds those without a split.
+
+        Raises:
+            DataError: A line cannot be read.
+        """
         result: dict[str, list[Sample]] = {}
-        for record in self.records():
-            if record.sample is not None:
-                result.setdefault(record.split or "", []).append(record.sample)
+        for split, sample in _readable(self.records(), None):
+            result.setdefault(split or "", []).append(sample)
         return result
+
+
+def _readable(
+    records: Iterable[Record], on_reject: Callable[[Record], None] | None
+) -> Iterator[tuple[str | None, Sample]]:
+    for record in records:
+        if record.sample is not None:
+            yield record.split, record.sample
+        elif record.rejected:
+            if on_reject is None:
+                raise DataError(record.issues[0].message, path=record.path, line=record.line)
+            on_reject(record)
+
+
+def _as_batches(samples: Iterable[Sample]) -> Iterator[pa.RecordBatch]:
+    schema = arrow_schema()
+    return (to_arrow(part, schema) for part in in_parts(samples, lambda sample: len(sample.text)))
 
 
 def open_source(
@@ -144,12 +169,16 @@ def open_source(
     corpus = CORPORA.get(spec)
     if size is not None and not (corpus and corpus.synthetic):
         raise UsageError(f"size: found {size} for {spec!r}, expected a synthetic corpus: only those have any size")
-    if corpus and corpus.synthetic and not raw:
+    if corpus and corpus.synthetic:
+        if raw or format or language:
+            raise UsageError(f"{spec}: found --raw, --format or --language, expected none: the corpus is generated")
         wanted = DEFAULT_SYNTHETIC_SIZE if size is None else size
         return Source(spec, corpus.language, corpus, size=wanted, seed=seed)
     if corpus:
         return _corpus_source(corpus, raw, format, language, progress)
     if raw:
+        if not is_plain_name(spec):
+            raise UsageError(f"dataset: found {spec!r}, expected a name for the files: letters, digits, '_', '-', '.'")
         return _file_source(spec, _raw_files(raw), format, language)
     path = Path(spec)
     if path.is_dir():
@@ -168,7 +197,7 @@ def open_source(
 def _corpus_source(
     corpus: Corpus, raw: Sequence[str], format: str | None, language: str | None, progress: bool
 ) -> Source:
-    issues = []
+    issues: list[tuple[Path, Issue]] = []
     if raw:
         files = _raw_files(raw)
     elif corpus.needs_owner_files:
@@ -176,11 +205,7 @@ def _corpus_source(
     else:
         paths = corpora.fetch(corpus, progress=progress)
         files = tuple(paths.items())
-        for file in corpus.files:
-            found = corpora.sha256_of(paths[file.split])
-            if found != file.sha256:
-                message = f"SHA-256 is {found[:12]}…, upstream's is {file.sha256[:12]}…"
-                issues.append((paths[file.split], Issue("checksum-differs", message)))
+        issues = corpora.check_files(corpus, paths)
     reader = format or corpus.reader or guess_reader(files[0][1]).name
     get_reader(reader)
     return Source(corpus.id, language or corpus.language, corpus, files, reader, issues=tuple(issues))
@@ -191,12 +216,12 @@ def _raw_files(raw: Sequence[str]) -> tuple[tuple[str | None, Path], ...]:
     files: list[tuple[str | None, Path]] = []
     for value in raw:
         name, equals, rest = value.partition("=")
-        named = bool(equals) and name in _SPLIT_NAMES and not Path(value).exists()
+        named = bool(equals) and name in SPLIT_NAMES and not Path(value).exists()
         path = Path(rest if named else value)
         inside = sorted(each for each in path.iterdir() if each.suffix in _RAW_SUFFIXES) if path.is_dir() else [path]
         if not inside:
             raise DataError(f"found no raw files, expected some of {', '.join(_RAW_SUFFIXES)}", path=path)
-        files += [(_SPLIT_NAMES[name] if named else None, each) for each in inside]
+        files += [(SPLIT_NAMES[name] if named else None, each) for each in inside]
     if len({split is None for split, _ in files}) > 1:
         raise UsageError("raw: found files with and without a split, expected all or none as train=FILE …")
     for _, path in files:
@@ -222,13 +247,15 @@ def _with_language(source: Source) -> Source:
 
 def _folder_source(folder: Path, format: str | None, language: str | None) -> Source:
     facts = read_facts(folder)
-    files = _dataset_files(folder)
+    if "views" in facts:
+        raise DataError("found views of a dataset for sub-tasks, expected a dataset of quads", path=folder)
+    files = data_files(folder)
     if files:
-        return _dataset_source(folder.name, files, language or facts.get("language"), facts)
+        return _dataset_source(folder.resolve().name, files, language or facts.get("language"), facts)
     raw = [
-        (_SPLIT_NAMES[path.stem.rsplit("_", 1)[-1]], path)
+        (SPLIT_NAMES[path.stem.rsplit("_", 1)[-1]], path)
         for path in sorted(folder.iterdir())
-        if path.suffix in _RAW_SUFFIXES and path.stem.rsplit("_", 1)[-1] in _SPLIT_NAMES
+        if path.suffix in _RAW_SUFFIXES and path.stem.rsplit("_", 1)[-1] in SPLIT_NAMES
     ]
     if not raw:
         raise DataError(
@@ -237,7 +264,7 @@ def _folder_source(folder: Path, format: str | None, language: str | None) -> So
             path=folder,
         )
     raw.sort(key=lambda item: SPLITS.index(item[0]))
-    return _file_source(folder.name, tuple(raw), format, language)
+    return _file_source(folder.resolve().name, tuple(raw), format, language)
 
 
 def _dataset_source(
@@ -248,49 +275,6 @@ def _dataset_source(
     language = language or (corpus.language if corpus else None)
     source = Source(name, language or "", corpus, tuple(files), "parquet", facts=facts)
     return source if language else _with_language(source)
-
-
-def read_facts(folder: Path) -> dict[str, Any]:
-    """The ``asqp`` block that the builder wrote into a dataset folder's card; empty without one."""
-    facts = _front_matter(folder).get("asqp")
-    return facts if isinstance(facts, dict) else {}
-
-
-def _front_matter(folder: Path) -> dict[str, Any]:
-    import yaml
-
-    card = folder / "README.md"
-    if not card.is_file():
-        return {}
-    parts = card.read_text(encoding="utf-8").split("\n---\n", 1)
-    if len(parts) != 2 or not parts[0].startswith("---\n"):
-        return {}
-    try:
-        data = yaml.safe_load(parts[0][4:])
-    except yaml.YAMLError as error:
-        raise DataError(f"the front matter is not YAML ({type(error).__name__})", path=card) from None
-    return data if isinstance(data, dict) else {}
-
-
-def _dataset_files(folder: Path) -> list[tuple[str | None, Path]]:
-    """The Parquet files of the default configuration, as ``datasets`` would find them."""
-    configs = _front_matter(folder).get("configs")
-    files: list[tuple[str | None, Path]] = []
-    if isinstance(configs, list) and configs and isinstance(configs[0], dict):
-        for entry in configs[0].get("data_files", []):
-            patterns = entry["path"] if isinstance(entry["path"], list) else [entry["path"]]
-            if any(not isinstance(p, str) or p.startswith("/") or ".." in p for p in patterns):
-                raise DataError(
-                    f"found {patterns!r:.120}, expected paths in the folder", path=folder, field="data_files"
-                )
-            if entry["split"] not in SPLITS:
-                found = f"found the split {entry['split']!r:.60}, expected one of {', '.join(SPLITS)}"
-                raise DataError(found, path=folder, field="data_files")
-            files += [(entry["split"], path) for pattern in patterns for path in sorted(folder.glob(pattern))]
-    else:
-        for name in SPLITS:
-            files += [(name, path) for path in sorted(folder.glob(f"data/{name}-*.parquet"))]
-    return files
 
 
 def _hub_source(spec: str, language: str | None, revision: str | None) -> Source:
@@ -306,50 +290,11 @@ def _hub_source(spec: str, language: str | None, revision: str | None) -> Source
     return _folder_source(Path(folder), None, language)
 
 
-def _parquet_records(path: Path, split: str | None) -> Iterator[Record]:
-    row = 0
-    for batch in _parquet_batches(path):
-        for sample in from_arrow(batch):
-            row += 1
-            yield Record(str(path), row, split, sample)
-
-
-def _parquet_batches(path: Path) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    schema = arrow_schema()
-    try:
-        with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(5000):
-                yield _conform(batch, schema, path)
-    except (OSError, pa.ArrowException) as error:
-        raise DataError(f"cannot be read as Parquet: {str(error).splitlines()[0][:200]}", path=path) from error
-
-
-def _conform(batch: pa.RecordBatch, schema: pa.Schema, path: Path) -> pa.RecordBatch:
-    import pyarrow as pa
-
-    missing = [name for name in schema.names if name not in batch.schema.names]
-    if missing:
-        raise DataError(
-            f"found the columns {', '.join(batch.schema.names)}, expected id, text and quads",
-            path=path,
-            field=missing[0],
-        )
-    try:
-        return pa.RecordBatch.from_arrays(
-            [batch.column(field.name).cast(field.type) for field in schema], schema=schema
-        )
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-        raise DataError(f"the columns are not those of a dataset of quads: {str(error)[:200]}", path=path) from error
-
-
 def _id_prefixes(files: Sequence[tuple[str | None, Path]]) -> list[str]:
     """What samples' ids begin with: the split, or the file's stem, made different where files share it."""
     prefixes: list[str] = []
     for split, path in files:
-        base = prefix = split or path.stem
+        base = prefix = split or shown(path.stem)
         number = 1
         while prefix in prefixes:
             number += 1

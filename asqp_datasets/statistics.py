@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from asqp_datasets.corpora import Corpus
+    from asqp_datasets.readers import Record
     from asqp_datasets.sources import Source
 
 EXPLICITNESS = ("EA&EO", "EA&IO", "IA&EO", "IA&IO")
@@ -133,12 +134,20 @@ class Statistics:
         }
 
 
-def measure(source: Source, *, progress: bool = False) -> dict[str, Statistics]:
-    """Count a source's samples by split; samples without a split stand under ``""``."""
+def measure(
+    source: Source, *, on_reject: Callable[[Record], None] | None = None, progress: bool = False
+) -> dict[str, Statistics]:
+    """Count a source's samples by split; samples without a split stand under ``""``.
+
+    Args:
+        source: What to count.
+        on_reject: Called with every line that cannot be read; by default the first one is an error.
+        progress: Whether to show a bar.
+    """
     unit = UNITS[source.language]
     splits: dict[str, Statistics] = {}
     with Progress("counting", source.size or None, "samples", progress) as bar:
-        for split, batch in source.batches():
+        for split, batch in source.batches(on_reject):
             splits.setdefault(split or "", Statistics(unit)).add(batch)
             bar.advance(batch.num_rows)
     return splits

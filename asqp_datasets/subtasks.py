@@ -6,7 +6,7 @@ them: an implicit term stays as ``NULL``, but where the aspect or the opinion al
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from asqp_f1 import SUBTASKS
 if TYPE_CHECKING:
     import datasets
 
+    from asqp_datasets.readers import Record
     from asqp_datasets.sources import Source
 
 NAMES = {
@@ -85,13 +86,21 @@ def _columns(elements: Iterable[str]) -> Iterator[str]:
             yield from (f"{element}_start", f"{element}_end")
 
 
-def build(source: Source, tasks: Sequence[str], out: Path, *, progress: bool = False) -> dict[str, dict[str, int]]:
+def build(
+    source: Source,
+    tasks: Sequence[str],
+    out: Path,
+    *,
+    on_reject: Callable[[Record], None] | None = None,
+    progress: bool = False,
+) -> dict[str, dict[str, int]]:
     """Write views as a dataset folder with one configuration a task, its name in lower case.
 
     Args:
         source: A dataset that is split; samples without a split go to ``train``.
         tasks: Keys of :data:`asqp_f1.SUBTASKS`.
         out: The folder.
+        on_reject: Called with every line that cannot be read; by default the first one is an error.
         progress: Whether to show a bar.
 
     Returns:
@@ -105,13 +114,13 @@ def build(source: Source, tasks: Sequence[str], out: Path, *, progress: bool = F
     import pyarrow.parquet as pq
 
     schemas = {task: features(task).arrow_schema for task in tasks}
-    refuse_foreign(out)
+    refuse_foreign(out, views=True)
     counts: dict[str, dict[str, int]] = {task: {} for task in tasks}
     samples: dict[str, int] = {}
     with work_folder(out) as work:
         writers: dict[tuple[str, str], pq.ParquetWriter] = {}
         with Progress("writing views", source.size or None, "samples", progress) as bar:
-            for given, batch in source.batches():
+            for given, batch in source.batches(on_reject):
                 split = given or SPLITS[0]
                 samples[split] = samples.get(split, 0) + batch.num_rows
                 quads = [sample.quads for sample in from_arrow(batch)]

@@ -6,7 +6,6 @@ import unicodedata
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,12 +13,15 @@ import numpy.typing as npt
 
 from asqp_datasets.checks.rules import RULES, SEVERITIES
 from asqp_datasets.checks.samples import sample_issues
-from asqp_datasets.duplicates import Signatures, digest
+from asqp_datasets.duplicates import Signatures, digest, runs
+from asqp_datasets.parts import in_parts
 from asqp_datasets.progress import Progress
 from asqp_datasets.readers.base import Issue, Record
 from asqp_datasets.splits import SPLITS
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from asqp_datasets.sources import Source
 
 CEILING_SAMPLES = 10
@@ -94,7 +96,7 @@ def check_source(source: Source, *, examples: int = 5, against: Source | None = 
         checker.found(issue, str(path))
     records = source.records()
     with Progress("checking", source.size or None, "samples", progress) as bar:
-        while chunk := list(islice(records, 5000)):
+        for chunk in in_parts(records, lambda record: len(record.sample.text if record.sample else record.raw)):
             checker.add(chunk)
             bar.advance(len(chunk))
     if against is not None:
@@ -123,14 +125,19 @@ class Checker:
         self.split_of = array("b")
         self.line_of = array("q")
         self.quads_of = array("H")
-        self.ids: list[str] = []
+        self.id_digests = array("Q")
+        self._ids: list[pa.Array] = []
         self._labels: list[npt.NDArray[np.uint64]] = []
         self._signatures: list[Signatures] = []
         self.categories: dict[int, Counter[str]] = defaultdict(Counter)
 
     def add(self, records: Sequence[Record]) -> None:
         """Check some records, in the order of the corpus."""
+        import pyarrow as pa
+
         texts: list[str] = []
+        ids: list[str] = []
+        categories: dict[int, list[str]] = defaultdict(list)
         labels = array("Q")
         for record in records:
             path, line, split, sample, issues, _ = record
@@ -150,12 +157,15 @@ class Checker:
             self.split_of.append(split_code)
             self.line_of.append(line)
             self.quads_of.append(min(len(sample.quads), 65535))
-            self.ids.append(sample.id)
+            ids.append(sample.id)
+            self.id_digests.append(digest(sample.id))
             self.quads += len(sample.quads)
-            self.categories[split_code].update([quad.category for quad in sample.quads])
+            categories[split_code] += [quad.category for quad in sample.quads]
             texts.append(sample.text)
-            strings = sorted(quad.strings for quad in sample.quads)
-            labels.append(digest(repr(strings)))
+            labels.append(digest("\n".join(sorted(["\t".join(quad[:4]) for quad in sample.quads]))))
+        for split_code, names in categories.items():
+            self.categories[split_code].update(names)
+        self._ids.append(pa.array(ids, pa.string()))
         self._labels.append(np.frombuffer(labels, np.uint64))
         self._signatures.append(Signatures.of(texts))
 
@@ -190,7 +200,8 @@ class Checker:
         self.split_of.extend(part.split_of)
         self.line_of.extend(part.line_of)
         self.quads_of.extend(part.quads_of)
-        self.ids += part.ids
+        self.id_digests.extend(part.id_digests)
+        self._ids += part._ids
         self._labels += part._labels
         self._signatures += part._signatures
         for split, categories in part.categories.items():
@@ -199,7 +210,7 @@ class Checker:
     @property
     def samples(self) -> int:
         """How many samples were read."""
-        return len(self.ids)
+        return len(self.id_digests)
 
     def signatures(self) -> Signatures:
         """What is known of the texts, in order."""
@@ -246,25 +257,24 @@ class Checker:
             self.files[self.file_of[sample]],
             SPLITS[split] if split >= 0 else None,
             self.line_of[sample],
-            self.ids[sample],
+            self._id(sample),
         )
+
+    def _id(self, sample: int) -> str:
+        if len(self._ids) > 1:
+            import pyarrow as pa
+
+            self._ids = [pa.concat_arrays(self._ids)]
+        return str(self._ids[0][sample])
 
     def _place(self, sample: int) -> str:
         return f"{self.files[self.file_of[sample]]}:{self.line_of[sample]}"
 
     def _check_ids(self, whole: Checker) -> None:
-        if len(set(self.ids)) == len(self.ids):
-            return
-        first: dict[str, int] = {}
-        for sample, sample_id in enumerate(self.ids):
-            earlier = first.setdefault(sample_id, sample)
-            if earlier != sample:
-                self._at(
-                    whole,
-                    "duplicate-id",
-                    sample,
-                    f"{sample_id!r:.60} is also the id of {self._place(earlier)}",
-                )
+        first, others = runs(np.frombuffer(self.id_digests, np.uint64))
+        for earlier, sample in sorted(zip(first.tolist(), others.tolist(), strict=True), key=lambda pair: pair[1]):
+            message = f"{self._id(sample)!r:.60} is also the id of {self._place(earlier)}"
+            self._at(whole, "duplicate-id", sample, message)
 
     def _check_ceilings(self, whole: Checker) -> None:
         sizes = np.bincount(np.array(self.quads_of, np.int64), minlength=3)

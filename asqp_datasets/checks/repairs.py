@@ -106,20 +106,28 @@ def _edit_text(sample: Sample, rules: Collection[str]) -> tuple[str, list[Quad],
 
     if any(moved(*span)[0] == moved(*span)[1] for span in spans if span[0] < span[1]):
         return text, sample.quads, []
-    return new, [_respan(new, quad, moved) for quad in sample.quads], log
+    return new, [_respan(new, quad, rules, moved) for quad in sample.quads], log
 
 
-def _respan(text: str, quad: Quad, move: Callable[[int, int], tuple[int, int]]) -> Quad:
+def _respan(text: str, quad: Quad, rules: Collection[str], move: Callable[[int, int], tuple[int, int]]) -> Quad:
     aspect = move(*quad[4:6]) if quad.aspect_start >= 0 else quad[4:6]
     opinion = move(*quad[6:8]) if quad.opinion_start >= 0 else quad[6:8]
     return Quad(
         quad.category,
-        text[slice(*aspect)] if aspect[0] >= 0 else quad.aspect,
-        text[slice(*opinion)] if opinion[0] >= 0 else quad.opinion,
+        text[slice(*aspect)] if aspect[0] >= 0 else _mended(quad.aspect, rules),
+        text[slice(*opinion)] if opinion[0] >= 0 else _mended(quad.opinion, rules),
         quad.sentiment,
         *aspect,
         *opinion,
     )
+
+
+def _mended(term: str, rules: Collection[str]) -> str:
+    """A term without offsets, edited as the text is; left alone where nothing of it would be left."""
+    edited = term
+    for edit in sorted(_edits(term, rules), reverse=True):
+        edited = edited[: edit.start] + edit.replacement + edited[edit.end :]
+    return edited or term
 
 
 def _trim(text: str, quad: Quad, sample_id: str, log: list[Repair]) -> Quad:
@@ -127,7 +135,7 @@ def _trim(text: str, quad: Quad, sample_id: str, log: list[Repair]) -> Quad:
     for name in ("aspect", "opinion"):
         term: str = getattr(quad, name)
         bare = term.strip()
-        if term == NULL or bare == term or not bare:
+        if NULL in (term, bare) or bare == term or not bare:
             continue
         log.append(Repair(sample_id, "edge-space-in-span", term, bare))
         terms[name] = bare

@@ -90,6 +90,7 @@ RULES: dict[str, Rule] = {
             "span",
             "A term without offsets occurs more than once; it has no offsets.",
         ),
+        Rule("missing-offset", "info", "span", "A term that occurs once has no offsets."),
         Rule(
             "first-match-differs",
             "info",

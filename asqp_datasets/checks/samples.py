@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from asqp_datasets.checks.rules import MAX_CHARACTERS, MIN_CHARACTERS, MIN_CHINESE_SHARE
-from asqp_datasets.readers.base import Issue
+from asqp_datasets.readers.base import Issue, occurrences
 from asqp_datasets.schema import NULL, Quad, Sample
 
 HTML_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
@@ -116,6 +116,14 @@ def _span_issues(text: str, term: str, start: int, end: int, index: int, name: s
     if term == NULL:
         yield Issue("null-in-text", f"{here} {start},{end} is spelled NULL")
         return
+    if start < 0:
+        places = occurrences(text, term)
+        if not places:
+            yield Issue("term-not-in-text", f"{here} {term!r:.60} does not occur in the text")
+        elif len(places) > 1:
+            yield Issue("ambiguous-offset", f"{here} {term!r:.60} stands at {', '.join(map(str, places[:5]))}")
+        else:
+            yield Issue("missing-offset", f"{here} {term!r:.60} stands at {places[0]}, but has no offsets")
     if start >= 0 and start == end:
         yield Issue("empty-span", f"{here} {start},{end} is empty")
         return

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from asqp_datasets.errors import DataError
+from asqp_datasets.errors import DataError, shown
 from asqp_datasets.schema import NULL, SENTIMENTS, Quad, Sample
 
 
@@ -63,7 +63,6 @@ class Parsed(NamedTuple):
 
     text: str
     quads: list[Quad]
-    issues: tuple[Issue, ...] = ()
     id: str | None = None
 
 
@@ -86,8 +85,8 @@ _NOT_TEXT = {
     b"\xff\xfe": "UTF-16",
     b"\xfe\xff": "UTF-16",
     b"\x1f\x8b": "gzip",
-    b"PK": "zip",
-    b"PAR1": "Parquet",
+    b"PK\x03\x04": "zip",
+    b"PAR1\x15": "Parquet",
 }
 
 
@@ -112,37 +111,37 @@ def read_file(
         DataError: The file is missing, unreadable, or plainly no UTF-8 text.
     """
     path = Path(path)
-    prefix = id_prefix or split or path.stem
+    name = shown(path)
+    prefix = id_prefix or split or shown(path.stem)
     for number, line, issues in _lines(path):
         try:
             text = line.decode("utf-8")
         except UnicodeDecodeError as error:
-            found = " ".join(f"{byte:02x}" for byte in line[error.start : error.start + 4])
+            found = " ".join(f"{byte:02x}" for byte in line[error.start : error.end])
             issue = Issue("invalid-utf8", f"bytes {found} at byte {error.start} of the line are not UTF-8")
-            yield Record(str(path), number, split, None, (issue, *issues), line.decode("utf-8", "backslashreplace"))
+            yield Record(name, number, split, None, (issue, *issues), line.decode("utf-8", "backslashreplace"))
             continue
         if not text or text.isspace():
             issues.append(Issue("blank-line", "the line is empty"))
-            yield Record(str(path), number, split, None, tuple(issues))
+            yield Record(name, number, split, None, tuple(issues))
             continue
         try:
             parsed = reader.parse(text)
-            check_spans(parsed.text, parsed.quads)
+            check_quads(parsed.text, parsed.quads)
         except Rejection as rejection:
-            yield Record(str(path), number, split, None, (rejection.issue, *issues), text)
+            yield Record(name, number, split, None, (rejection.issue, *issues), text)
             continue
         sample = Sample(parsed.id or f"{prefix}-{number}", parsed.text, parsed.quads)
-        yield Record(str(path), number, split, sample, (*parsed.issues, *issues))
+        yield Record(name, number, split, sample, tuple(issues))
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes, list[Issue]]]:
     try:
         with path.open("rb") as file:
-            head = file.read(4)
+            head = file.peek(8)
             for magic, kind in _NOT_TEXT.items():
                 if head.startswith(magic):
                     raise DataError(f"found a {kind} file, expected UTF-8 text", path=path)
-            file.seek(0)
             number = 0
             for number, line in enumerate(file, 1):
                 issues = []
@@ -163,31 +162,35 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes, list[Issue]]]:
         raise DataError(f"cannot be read: {error.strerror or error}", path=path) from error
 
 
+_SEPARATOR = "####["
+_TRIES = 16  # separators that are tried from the end; more of them in one line are somebody's joke
+_STRINGS = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
+
+
 def split_annotation(line: str) -> tuple[str, list[Any]]:
     """Split ``text####[[…], …]`` at the last ``####[`` that begins a list, and read the list.
 
-    The list is a Python literal, not JSON: quotes mix. It is read by a literal parser that runs nothing.
+    The list is a Python literal, not JSON: quotes mix. It is read by a literal parser that runs nothing. A separator
+    may stand in the text, and in a string of the list, but nothing may follow the list.
     """
-    end = len(line)
-    cut = line.rfind("####[")
+    cut = last = line.rfind(_SEPARATOR)
     if cut < 0:
         raise Rejection("missing-annotation", f"found no '####[' in {line!r:.60}, expected text####[[…], …]")
-    failure: Exception | None = None
-    while cut >= 0:
+    reason = ""
+    for _ in range(_TRIES):
         try:
-            value = _literal(line[cut + 4 :])
-            return line[:cut], value
+            return line[:cut], _literal(line[cut + 4 :])
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
-            failure = failure or error
-            end = cut
-            cut = line.rfind("####[", 0, end)
-    reason = f"{failure.msg}" if isinstance(failure, SyntaxError) else type(failure).__name__
-    raise Rejection(
-        "bad-literal", f"found {line[line.rfind('####[') + 4 :]!r:.80}, expected a list of quads ({reason})"
-    )
+            reason = reason or (f"{error.msg}" if isinstance(error, SyntaxError) else type(error).__name__)
+        cut = line.rfind(_SEPARATOR, 0, cut)
+        if cut < 0:
+            break
+    raise Rejection("bad-literal", f"found {line[last + 4 :]!r:.80}, expected a list of quads ({reason})")
 
 
 def _literal(source: str) -> list[Any]:
+    if "#" in source and "#" in _STRINGS.sub("", source):
+        raise SyntaxError("something follows the list")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)  # a backslash that escapes nothing stands for itself
         value = literal_eval(source)
@@ -247,8 +250,13 @@ def parse_sentiment(value: str, index: int, names: tuple[str, ...] = ("0", "1", 
         ) from None
 
 
-def check_spans(text: str, quads: Iterable[Quad]) -> None:
-    """Hold every quad to the invariant ``text[start:end] == term``, whatever format it came from."""
+def check_quads(text: str, quads: Iterable[Quad]) -> None:
+    """Hold every quad to what all rely on, whatever format it came from.
+
+    Raises:
+        Rejection: ``text[start:end]`` is not the term, a sentiment is unknown, a category is empty, or a string cannot
+            be written as UTF-8.
+    """
     for index, quad in enumerate(quads):
         for name, term, start, end in (
             ("aspect", quad.aspect, quad.aspect_start, quad.aspect_end),
@@ -261,12 +269,36 @@ def check_spans(text: str, quads: Iterable[Quad]) -> None:
                     f"quad {index + 1}, {name}: {start},{end} is {text[start:end]!r:.60}, expected {term!r:.60}"
                     + _utf16_hint(text, term, start, end),
                 )
+        if quad.sentiment not in SENTIMENTS:
+            parse_sentiment(quad.sentiment, index, SENTIMENTS)
+        if not quad.category:
+            raise Rejection("bad-field", f"quad {index + 1}, category: found '', expected a string")
         if not all(map(_encodable, quad.strings)):
             raise Rejection(
                 "invalid-utf8", f"quad {index + 1}: found half of a surrogate pair in {quad.strings!r:.120}"
             )
     if not _encodable(text):
         raise Rejection("invalid-utf8", f"found half of a surrogate pair in the text {text!r:.80}")
+
+
+def locate(text: str, term: str) -> tuple[int, int]:
+    """The span of the one place where a term stands, whole words before parts of words; -1, -1 if it is not certain."""
+    places = occurrences(text, term)
+    if len(places) > 1:
+        places = [place for place in places if _at_word_borders(text, place, place + len(term))] or places
+    return (places[0], places[0] + len(term)) if len(places) == 1 else (-1, -1)
+
+
+def occurrences(text: str, term: str) -> list[int]:
+    """Where a term begins in the text, overlapping places included; nowhere for an implicit or empty one."""
+    if term in (NULL, ""):
+        return []
+    return [match.start() for match in re.finditer(f"(?={re.escape(term)})", text)]
+
+
+def _at_word_borders(text: str, start: int, end: int) -> bool:
+    before, after = text[start - 1 : start], text[end : end + 1]
+    return not (before.isalnum() and text[start].isalnum()) and not (after.isalnum() and text[end - 1].isalnum())
 
 
 def _utf16_hint(text: str, term: str, start: int, end: int) -> str:

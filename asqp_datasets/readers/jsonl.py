@@ -1,16 +1,19 @@
 """This project's own format: one sample a line, as JSON.
 
 ``{"id": …, "text": …, "quads": [{"category", "aspect", "opinion", "sentiment", "aspect_start", …}]}``. The id
-may be missing, and so may offsets (then -1). Other keys are ignored, so prediction files are read too.
+may be missing, and so may offsets; a term without them gets them where its place is certain. Other keys are ignored,
+so prediction files are read too.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 from asqp_datasets.errors import DataError
-from asqp_datasets.readers.base import Parsed, Reader, Rejection
-from asqp_datasets.schema import SENTIMENTS, Sample
+from asqp_datasets.readers.base import Parsed, Reader, Rejection, locate
+from asqp_datasets.schema import NULL, Quad, Sample
 
 
 def parse(line: str) -> Parsed:
@@ -22,17 +25,32 @@ def parse(line: str) -> Parsed:
         raise Rejection("bad-literal", f"found {line!r:.60}, expected a JSON object ({reason})") from None
     if not isinstance(row, dict):
         raise Rejection("bad-literal", f"found {line!r:.60}, expected a JSON object")
+    return parse_row(row)
+
+
+def parse_row(row: Mapping[str, Any]) -> Parsed:
+    """Read a row of the schema, wherever it comes from; terms without offsets get them where their place is certain.
+
+    Raises:
+        Rejection: A field is missing or has the wrong type.
+    """
     has_id = row.get("id") is not None
     try:
         sample = Sample.from_dict(row if has_id else {**row, "id": ""})
     except DataError as error:
-        rule = "unknown-sentiment" if _is_sentiment_fault(error) else "bad-field"
+        rule = "unknown-sentiment" if "expected one of NEG" in error.message else "bad-field"
         raise Rejection(rule, str(error)) from None
-    return Parsed(sample.text, sample.quads, id=sample.id or None)
+    return Parsed(sample.text, [_located(sample.text, quad) for quad in sample.quads], sample.id or None)
 
 
-def _is_sentiment_fault(error: DataError) -> bool:
-    return (error.field or "").endswith(".sentiment") and SENTIMENTS[0] in error.message
+def _located(text: str, quad: Quad) -> Quad:
+    if quad.aspect != NULL and quad[4:6] == (-1, -1):
+        start, end = locate(text, quad.aspect)
+        quad = quad._replace(aspect_start=start, aspect_end=end)
+    if quad.opinion != NULL and quad[6:8] == (-1, -1):
+        start, end = locate(text, quad.opinion)
+        quad = quad._replace(opinion_start=start, opinion_end=end)
+    return quad
 
 
 READER = Reader("jsonl", '{"id": …, "text": …, "quads": [{"category": …, "aspect": …, …}]}', parse)

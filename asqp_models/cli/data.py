@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asqp_models.cli.options import (
+    Rejected,
     json_option,
     open_from,
     print_json,
@@ -19,8 +20,11 @@ from asqp_models.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from asqp_datasets.builder import Built
     from asqp_datasets.checks import Report
+    from asqp_datasets.readers import Issue
 
 
 @click.group()
@@ -69,21 +73,31 @@ def corpora(as_json: bool) -> None:
 def fetch(corpus: str, as_json: bool, quiet: bool) -> None:
     """Find or download the raw files of a public corpus and check them.
 
-    Files in ASQP_RAW_DIR/CORPUS go before the network.
+    Files in ASQP_RAW_DIR/CORPUS go before the network. The exit code is 1 if one is not what was published.
 
     \b
     Example:
       asqp data fetch zh-food-beverage
     """
+    from asqp_datasets.corpora import check_files, get_corpus
     from asqp_datasets.corpora import fetch as fetch_corpus
-    from asqp_datasets.corpora import get_corpus
 
-    files = fetch_corpus(get_corpus(corpus), progress=show_progress(quiet))
+    known = get_corpus(corpus)
+    files = fetch_corpus(known, progress=show_progress(quiet))
     if as_json:
         print_json({split: str(path) for split, path in files.items()})
-        return
-    for split, path in files.items():
-        click.echo(f"{split}\t{path}")
+    else:
+        for split, path in files.items():
+            click.echo(f"{split}\t{path}")
+    differing = check_files(known, files)
+    _say_what_differs(differing)
+    if differing:
+        click.get_current_context().exit(1)
+
+
+def _say_what_differs(issues: Sequence[tuple[Path, Issue]]) -> None:
+    for path, issue in issues:
+        click.echo(f"asqp: {path}: not the file that was published: {issue.message}", err=True)
 
 
 @data.command()
@@ -115,6 +129,7 @@ def build(
 
     progress = show_progress(quiet)
     opened = open_from(**source, seed=seed, progress=progress)
+    _say_what_differs(opened.issues)
     built = build_dataset(
         opened,
         out or Path("asqp", opened.name),
@@ -252,7 +267,9 @@ def stats(paper: bool, seed: int, as_json: bool, quiet: bool, **source: Any) -> 
     opened = open_from(**source, seed=seed, progress=show_progress(quiet))
     if paper and not (opened.corpus and opened.corpus.paper):
         raise UsageError(f"paper: found {opened.name!r}, expected a corpus of the paper's Table 1")
-    described = describe(opened.name, opened.language, measure(opened, progress=show_progress(quiet)))
+    rejected = Rejected()
+    counted = measure(opened, on_reject=rejected, progress=show_progress(quiet))
+    described = describe(opened.name, opened.language, counted)
     rows = beside_paper(opened.corpus, described["all"]) if paper and opened.corpus else []
     if as_json:
         print_json(described | ({"paper": rows} if paper else {}))
@@ -263,6 +280,7 @@ def stats(paper: bool, seed: int, as_json: bool, quiet: bool, **source: Any) -> 
         names = list(described["splits"]) if len(described["splits"]) > 1 else []
         table = [(key, described["all"][key], *(described["splits"][name][key] for name in names)) for key in KEYS]
         print_table((f"{opened.name} ({described['unit']})", "all", *names), table)
+    rejected.report()
 
 
 @data.command()
@@ -284,9 +302,12 @@ def subtasks(tasks: tuple[str, ...], out: Path, seed: int, as_json: bool, quiet:
 
     opened = open_from(**source, seed=seed, progress=show_progress(quiet))
     chosen = [task.upper() for task in tasks] or list(NAMES)
-    counts = build_views(opened, chosen, out, progress=show_progress(quiet))
+    rejected = Rejected()
+    counts = build_views(opened, chosen, out, on_reject=rejected, progress=show_progress(quiet))
     if as_json:
         print_json({"folder": str(out), "labels": counts})
-        return
-    splits = list(next(iter(counts.values())))
-    print_table(("task", "what", *splits), [(t, NAMES[t], *(n[s] for s in splits)) for t, n in counts.items()], wrap=1)
+    else:
+        splits = list(next(iter(counts.values())))
+        rows = [(task, NAMES[task], *(labels[split] for split in splits)) for task, labels in counts.items()]
+        print_table(("task", "what", *splits), rows, wrap=1)
+    rejected.report()

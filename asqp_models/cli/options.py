@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
+    from asqp_datasets.readers import Record
     from asqp_datasets.sources import Source
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -76,6 +77,28 @@ def open_from(
 def show_progress(quiet: bool) -> bool:
     """Bars are for people: none when asked for, none where nobody watches."""
     return not quiet and sys.stderr.isatty()
+
+
+class Rejected:
+    """Counts the lines that a command could not read, and says so at the end."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.first = ""
+
+    def __call__(self, record: Record) -> None:
+        """Take note of one."""
+        if not self.count:
+            self.first = f"{record.path}:{record.line}: {record.issues[0].message}"
+        self.count += 1
+
+    def report(self) -> None:
+        """If there were any, name the first on stderr and end with exit code 1."""
+        if self.count:
+            click.echo(
+                f"asqp: {self.count} lines could not be read and are left out; the first: {self.first}", err=True
+            )
+            click.get_current_context().exit(1)
 
 
 def print_json(value: Any) -> None:

@@ -304,3 +304,56 @@ def test_exact_sizes_go_before_near_copies_but_not_before_copies(tmp_path: Path)
     built = build(open_source("car", raw=[str(raw)]), tmp_path / "car")
     assert {name: part.samples for name, part in built.statistics.items()} == {"train": 10}
     assert not built.exact
+
+
+def test_other_peoples_parquet_files_stay(tmp_path: Path, asqp: Callable[..., tuple[int, str, str]]) -> None:
+    out = tmp_path / "set"
+    build(open_source("synthetic-car", size=30), out)
+    for name in ("mine.parquet", "data/mine.parquet", "views/x.parquet"):
+        (out / name).parent.mkdir(exist_ok=True)
+        (out / name).write_bytes(b"mine")
+    build(open_source("synthetic-car", size=40), out)
+    assert all(
+        (out / name).read_bytes() == b"mine" for name in ("mine.parquet", "data/mine.parquet", "views/x.parquet")
+    )
+    # Views do not replace the dataset they are made from, nor a dataset the views.
+    code, _, err = asqp("data", "subtasks", out, "--task", "ASTE", "--out", out)
+    assert (code, "found a dataset of quads, expected a new folder, or views to replace" in err) == (2, True)
+    assert asqp("data", "subtasks", out, "--task", "ASTE", "--out", tmp_path / "views")[0] == 0
+    assert asqp("data", "subtasks", out, "--task", "OTE", "--out", tmp_path / "views")[0] == 0
+    assert sorted(path.name for path in (tmp_path / "views").iterdir() if any(path.glob("*.parquet"))) == ["ote"]
+    with pytest.raises(DataError, match="found views, expected a new folder, or a dataset of quads to replace"):
+        build(open_source("synthetic-car", size=30), tmp_path / "views")
+
+
+@pytest.mark.parametrize("size", [20_000, 10_000, 9_999])
+def test_whole_row_groups(size: int, tmp_path: Path) -> None:
+    raw = tmp_path / "raw.txt"
+    raw.write_text("".join(f"{i}好####[]\n" for i in range(size)), encoding="utf-8")
+    built = build(open_source("car", raw=[f"train={raw}"]), tmp_path / "car")
+    assert built.statistics["train"].samples == size
+
+
+def test_a_link_to_a_folder_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    for size in (20, 30):
+        build(open_source("synthetic-car", size=size), tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real" / "README.md").is_file()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "real"]
+
+
+def test_a_file_that_differs_from_upstream_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asqp: Callable[..., tuple[int, str, str]]
+) -> None:
+    folder = tmp_path / "en-phone"
+    folder.mkdir()
+    for name in ("train", "dev", "test"):
+        (folder / f"{name}.txt").write_text("good phone####[['Phone#All', '5,10', '0,4', '2']]\n", encoding="utf-8")
+    monkeypatch.setenv("ASQP_RAW_DIR", str(tmp_path))
+    code, _, err = asqp("data", "fetch", "en-phone")
+    assert (code, err.count("not the file that was published")) == (1, 3)
+    code, _, err = asqp("data", "build", "en-phone", "--out", tmp_path / "out")
+    assert (code, err.count("not the file that was published")) == (0, 3)
+    assert "| checksum-differs | warning | 3 (file) |" in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")

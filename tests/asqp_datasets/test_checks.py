@@ -128,6 +128,14 @@ def test_a_repair_that_would_cut_or_empty_a_span_is_not_made() -> None:
     assert repair(emptied, parse_repairs("all")) == (emptied, [])
 
 
+def test_terms_without_offsets_are_repaired_with_the_text() -> None:
+    sample = Sample("s", "A&amp;B店，A&amp;B店", [Quad("a#b", "A&amp;B店", "NULL", "POS")])
+    mended, _ = repair(sample, parse_repairs("all"))
+    assert mended == Sample("s", "A&B店，A&B店", [Quad("a#b", "A&B店", "NULL", "POS")])
+    spelled = Sample("s", "x NULL y", [Quad("a#b", " NULL ", "NULL", "POS", 1, 7)])
+    assert repair(spelled, parse_repairs("all")) == (spelled, [])  # trimmed, it would read as implicit
+
+
 def test_repairs_happen_only_when_asked_for() -> None:
     sample = Sample("s", "味\x01道好", [GOOD._replace(aspect="味\x01道", aspect_end=3, opinion_start=3, opinion_end=4)])
     assert repair(sample, frozenset()) == (sample, [])

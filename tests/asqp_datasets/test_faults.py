@@ -133,5 +133,22 @@ def test_a_file_of_nothing_but_faults_is_bad_input(tmp_path: Path, asqp: Callabl
     path.write_text("no annotation\n" * 3, encoding="utf-8")
     code, _, err = asqp("data", "build", "car", "--raw", path, "--out", tmp_path / "out")
     assert code == 2
-    assert "found no sample that can be read, 3 lines were rejected, the first by missing-annotation" in err
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["bad.txt"]
+    assert "bad.txt:1: found no sample that can be read: 3 lines were rejected" in err
+    assert "(missing-annotation)" in err
+    # The reasons are kept, and nothing else.
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["bad.txt", "out.rejects.jsonl"]
+    assert len((tmp_path / "out.rejects.jsonl").read_text(encoding="utf-8").splitlines()) == 3
+    path.write_text("\n\n", encoding="utf-8")
+    code, _, err = asqp("data", "build", "car", "--raw", path, "--out", tmp_path / "out")
+    assert (code, "found 2 lines, none with a sample" in err) == (2, True)
+
+
+def test_stats_and_views_say_what_they_leave_out(
+    faulty: Path, tmp_path: Path, asqp: Callable[..., tuple[int, str, str]]
+) -> None:
+    rejected = sum(not keep and rule not in ("blank-line", None) for _, rule, keep in LINES)
+    for arguments in (["stats", "--json"], ["subtasks", "--task", "ASTE", "--out", tmp_path / "views", "--json"]):
+        code, out, err = asqp("data", arguments[0], faulty, "--format", "datastory", "--language", "zh", *arguments[1:])
+        assert code == 1
+        assert f"{rejected} lines could not be read and are left out; the first: {faulty}:3: found no '####['" in err
+        json.loads(out)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from asqp_datasets import DataError, Quad, Sample, UsageError
+from asqp_datasets.checks.samples import sample_issues
 from asqp_datasets.readers import READERS, Record, get_reader, guess_reader, read_file
 
 
@@ -80,8 +81,14 @@ def test_absa_quad_finds_offsets_that_are_certain(tmp_path: Path) -> None:
     assert first == Quad("ambience general", "art", "great", "POS")  # both stand twice as words
     assert second == Quad("ambience general", "party", "can't", "POS", 15, 20, -1, -1)
     assert third == Quad("food quality", "NULL", "arty", "NEG", -1, -1, 16, 20)  # once, inside a word
-    rules = [issue.rule for issue in record.issues]
-    assert rules == ["ambiguous-offset", "ambiguous-offset", "term-not-in-text"]
+    rules = [issue.rule for issue in sample_issues(record.sample, "en")]
+    assert [rule for rule in rules if rule not in ("missing-hash", "edge-space-in-text")] == [
+        "ambiguous-offset",
+        "ambiguous-offset",
+        "term-not-in-text",
+        "span-inside-word",
+        "span-inside-word",
+    ]
 
 
 def test_absa_quad_prefers_whole_words(tmp_path: Path) -> None:
@@ -100,7 +107,7 @@ def test_jsonl_round_trip(tmp_path: Path) -> None:
 def test_jsonl_offsets_may_be_missing_and_so_may_the_id(tmp_path: Path) -> None:
     quad = {"category": "a#b", "aspect": "x", "opinion": "NULL", "sentiment": "NEU"}
     [record] = read(tmp_path, "jsonl", json.dumps({"text": "xyz", "quads": [quad]}))
-    assert record.sample == Sample("raw-1", "xyz", [Quad("a#b", "x", "NULL", "NEU")])
+    assert record.sample == Sample("raw-1", "xyz", [Quad("a#b", "x", "NULL", "NEU", 0, 1)])
 
 
 def test_offsets_in_utf16_units_are_told_apart(tmp_path: Path) -> None:
@@ -170,3 +177,45 @@ def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
         list(read_file(READERS["jsonl"], tmp_path / "missing.txt"))
     with pytest.raises(UsageError, match="found 'xml', expected one of datastory, acos, absa_quad, jsonl"):
         get_reader("xml")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "文本内容很好####[]####[['A#B', '0,1', '1,2', '2'",
+        "文本内容很好####[['A#B', '0,1', '1,2', '2']]####[['C#D', '0,1'",
+        "文本内容很好####[['A#B', '0,1', '1,2', '2']] # junk",
+        "文本内容很好####[['A#B', '0,1', '1,2', '2']] junk",
+    ],
+)
+def test_nothing_may_follow_the_list(tmp_path: Path, line: str) -> None:
+    for format in ("datastory", "absa_quad"):
+        [record] = read(tmp_path, format, line)
+        assert record.rejected
+        assert record.issues[0].rule == "bad-literal"
+
+
+def test_many_separators_do_not_hang(tmp_path: Path) -> None:
+    [record] = read(tmp_path, "datastory", "x" + "####[" * 600_000)  # three megabytes
+    assert record.issues[0].rule == "bad-literal"
+
+
+def test_a_text_may_begin_like_another_kind_of_file(tmp_path: Path) -> None:
+    for text in ("PK掉了对手", "PAR1号车型"):
+        [record] = read(tmp_path, "datastory", f"{text}####[]\n")
+        assert record.sample == Sample("raw-1", text, [])
+
+
+def test_overlapping_places_are_not_certain(tmp_path: Path) -> None:
+    line = "ha ha ha, 哈哈哈####[['ha ha', 'food quality', 'positive', '哈哈']]"
+    [record] = read(tmp_path, "absa_quad", line)
+    assert record.sample is not None
+    assert record.sample.quads == [Quad("food quality", "ha ha", "哈哈", "POS")]
+
+
+def test_empty_terms_of_json_are_implicit(tmp_path: Path) -> None:
+    quad = {"category": "a#b", "aspect": None, "opinion": "", "sentiment": "NEU", "aspect_start": None}
+    [record] = read(tmp_path, "jsonl", json.dumps({"id": None, "text": "xyz", "quads": [quad]}))
+    assert record.sample == Sample("raw-1", "xyz", [Quad("a#b", "NULL", "NULL", "NEU")])
+    [record] = read(tmp_path, "jsonl", json.dumps({"text": "xyz", "quads": [quad | {"category": ""}]}))
+    assert record.issues[0].rule == "bad-field"

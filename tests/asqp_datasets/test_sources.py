@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 
 import pytest
 
 from asqp_datasets import DataError, Quad, Sample, UsageError
 from asqp_datasets.corpora import CORPORA, fetch, get_corpus
+from asqp_datasets.parts import in_parts
 from asqp_datasets.schema import arrow_schema, from_arrow, to_arrow
 from asqp_datasets.sources import open_source
 
@@ -144,10 +147,109 @@ def test_what_is_no_dataset(tmp_path: Path) -> None:
     for path in ("../../etc/*", "/etc/passwd"):
         card = f"---\nconfigs:\n- config_name: default\n  data_files:\n  - split: train\n    path: {path}\n---\n"
         (tmp_path / "README.md").write_text(card)
-        with pytest.raises(DataError, match="expected paths in the folder"):
+        with pytest.raises(DataError, match="expected a path in the folder"):
             open_source(str(tmp_path))
     with pytest.raises(DataError, match="found no file or folder of that name, and the Hub gave none"):
         open_source("nobody/nothing")
     (tmp_path / "x.parquet").write_bytes(b"PAR1nonsense")
     with pytest.raises(DataError, match="cannot be read as Parquet"):
         list(open_source(str(tmp_path / "x.parquet"), language="zh").records())
+
+
+def bad_rows(path: Path) -> list[str]:
+    """A Parquet file with one fault a row, and the rule for each."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    quad = {"category": "a#b", "aspect": "内饰", "opinion": "差", "sentiment": "NEG"}
+    quad |= {"aspect_start": 0, "aspect_end": 2, "opinion_start": 2, "opinion_end": 3}
+    faults: list[tuple[dict[str, object], str]] = [
+        ({"quads": [quad]}, ""),
+        ({"quads": [quad | {"aspect_end": 99}]}, "span-past-end"),
+        ({"quads": [quad | {"aspect_start": 2, "aspect_end": 0}]}, "span-reversed"),
+        ({"quads": [quad | {"aspect_start": -1}]}, "span-one-sided"),
+        ({"quads": [quad | {"aspect": "屏幕"}]}, "span-mismatch"),
+        ({"quads": [quad | {"sentiment": "BAD"}]}, "unknown-sentiment"),
+        ({"quads": [quad | {"sentiment": None}]}, "bad-field"),
+        ({"quads": [quad | {"category": None}]}, "bad-field"),
+        ({"quads": None}, "bad-field"),
+        ({"text": None, "quads": [quad]}, "bad-field"),
+        ({"quads": [quad | {"aspect": None, "aspect_start": None, "aspect_end": None}]}, ""),  # an implicit aspect
+        ({"id": None, "quads": []}, ""),  # named by its row
+    ]
+    rows = [{"id": str(i), "text": "内饰差"} | fault for i, (fault, _) in enumerate(faults)]
+    pq.write_table(pa.Table.from_pylist(rows, arrow_schema()), path)
+    return [rule for _, rule in faults]
+
+
+def test_parquet_rows_are_held_to_the_rules_of_lines(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    rules = bad_rows(path)
+    records = list(open_source(str(path), language="zh").records())
+    assert [record.issues[0].rule if record.rejected else "" for record in records] == rules
+    assert [record.line for record in records] == list(range(1, len(rules) + 1))
+    good = [record.sample for record in records if record.sample]
+    assert [sample.id for sample in good] == ["0", "10", "rows-12"]
+    assert good[1].quads[0][:6] == ("a#b", "NULL", "差", "NEG", -1, -1)
+    assert json.loads(records[1].raw)["quads"][0]["aspect_end"] == 99
+    with pytest.raises(DataError, match=r"rows\.parquet:2: quad 1, aspect: found 0,99, expected at most 3"):
+        open_source(str(path), language="zh").samples()
+
+
+@pytest.mark.parametrize(
+    ("files", "splits"),
+    [
+        ('"data/*.parquet"', ["test", "train"]),  # as `datasets` guesses, by the files' names
+        ('["data/train-x.parquet"]', ["train"]),
+        ('{train: "data/train-x.parquet", test: ["data/test-x.parquet"]}', ["train", "test"]),
+        ('[{split: dev, path: "data/test-x.parquet"}]', ["validation"]),
+        ('[{split: train, path: "data/**"}]', ["train", "train"]),
+    ],
+)
+def test_cards_of_others(files: str, splits: list[str], tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    for name in ("train", "test"):
+        bad_rows(tmp_path / "data" / f"{name}-x.parquet")
+    facts = "asqp: {corpus: ../../evil, language: [zh], files: [1], split: 5, synthetic: maybe}"
+    card = f"---\nlanguage: [xx]\nconfigs:\n- config_name: default\n  data_files: {files}\n{facts}\n---\n"
+    (tmp_path / "README.md").write_text(card, encoding="utf-8")
+    source = open_source(str(tmp_path))
+    assert [split for split, _ in source.files] == splits
+    assert (source.name, source.language, source.is_synthetic) == (tmp_path.name, "zh", False)
+
+
+@pytest.mark.parametrize(
+    "files", ["5", "[{split: train}]", '[{split: train, path: ""}]', "[{split: odd, path: 'data/*'}]"]
+)
+def test_cards_that_name_no_files(files: str, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    bad_rows(tmp_path / "data" / "train-x.parquet")
+    (tmp_path / "README.md").write_text(f"---\nconfigs:\n- data_files: {files}\n---\n", encoding="utf-8")
+    with pytest.raises(DataError, match="data_files"):
+        open_source(str(tmp_path))
+    (tmp_path / "README.md").write_bytes(b"---\nx: \xff\n---\n")
+    with pytest.raises(DataError, match="not YAML in UTF-8"):
+        open_source(str(tmp_path))
+
+
+def test_generated_corpora_take_no_files(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(LINE, encoding="utf-8")
+    for options in ({"raw": [str(tmp_path / "a.txt")]}, {"format": "acos"}, {"language": "en"}):
+        with pytest.raises(UsageError, match="synthetic-car: found --raw, --format or --language"):
+            open_source("synthetic-car", **options)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="expected a name for the files"):
+        open_source("../../up/x", raw=[str(tmp_path / "a.txt")])
+
+
+def test_names_of_any_bytes(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"bad\xff.txt")
+    path.write_text(LINE, encoding="utf-8")
+    [record] = open_source("car", raw=[str(path)]).records()
+    assert record.path.endswith("bad\\xff.txt")
+    assert record.sample is not None
+    assert record.sample.id == "bad\\xff-1"
+
+
+def test_long_lines_are_cut_into_small_parts() -> None:
+    parts = list(in_parts(["x" * 3_000_000] * 7 + ["y"] * 12_000, len))
+    assert [len(part) for part in parts] == [3, 3, 5000, 5000, 2001]

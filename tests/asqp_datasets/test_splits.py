@@ -30,7 +30,9 @@ def test_sizes(total: int, ratio: str, expected: list[int]) -> None:
     assert sizes(total, parse_ratio(ratio)) == expected
 
 
-@pytest.mark.parametrize("ratio", ["7:3", "a:b:c", "0:1:1", "1:-1:1", "1/0:1:1", "", "7:1.5:1.5:0", "nan:1:1"])
+@pytest.mark.parametrize(
+    "ratio", ["7:3", "a:b:c", "0:1:1", "1:-1:1", "1/0:1:1", "", "7:1.5:1.5:0", "nan:1:1", "1e99999999:1:1"]
+)
 def test_bad_ratios(ratio: str) -> None:
     with pytest.raises(UsageError, match="expected train:validation:test"):
         parse_ratio(ratio)
@@ -65,6 +67,17 @@ def test_strata_are_spread_in_proportion() -> None:
         for split, share in enumerate((0.5, 0.25, 0.25)):
             assert abs(counted[split] - total * share) <= 1, (label, counted)
     assert assign(list(range(400)), labels, "2:1:1", seed=6) != chosen
+
+
+def test_frequent_labels_keep_their_share_too() -> None:
+    # Every sample has label 0 or 1, most have others: what is dealt out last must not bear all of the rest.
+    labels = [[i % 2, *(2 + k for k in range(20) if (i * 7919 + k * 104729) % 23 < 3)] for i in range(3000)]
+    chosen = assign(list(range(3000)), labels, seed=1)
+    for label in range(22):
+        total = sum(label in own for own in labels)
+        for split, share in enumerate((0.7, 0.15, 0.15)):
+            count = sum(label in own for own, side in zip(labels, chosen, strict=True) if side == split)
+            assert abs(count - total * share) <= 0.05 * total * share + 1, (label, split)
 
 
 def test_groups_too_large_for_the_sizes_stay_whole() -> None:

@@ -63,4 +63,4 @@ def test_a_folder_of_views(tmp_path: Path, asqp: Callable[..., tuple[int, str, s
         view(QUADS, "NER")
     code, _, err = asqp("data", "stats", out)
     assert code == 2
-    assert "expected id, text and quads" in err
+    assert "found views of a dataset for sub-tasks, expected a dataset of quads" in err
