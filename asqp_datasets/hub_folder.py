@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -39,11 +40,20 @@ def refuse_foreign(out: Path, *, views: bool = False) -> None:
     if not out.is_dir() or not any(out.iterdir()):
         return
     facts = read_facts(out)
+    if not facts and _is_half_installed(out):
+        return
     if not facts:
         raise DataError("found a folder with other content, expected an empty one or a dataset built here", path=out)
     if ("views" in facts) != views:
         found, expected = ("views", "a dataset of quads") if "views" in facts else ("a dataset of quads", "views")
         raise DataError(f"found {found}, expected a new folder, or {expected} to replace", path=out)
+
+
+def _is_half_installed(out: Path) -> bool:
+    """Whether the folder is what a build leaves that was killed while it put a first dataset in its place."""
+    inside = list(out.rglob("*"))
+    ours = re.compile(r"[a-z]+-\d{5}-of-\d{5}-[0-9a-f]{16}\.parquet")
+    return all(path.is_dir() or ours.fullmatch(path.name) for path in inside)
 
 
 def lock_path(out: Path) -> Path:
@@ -72,6 +82,27 @@ def work_folder(out: Path) -> Iterator[Path]:
             shutil.rmtree(work, ignore_errors=True)
 
 
+def replace_folder(new: Path, out: Path) -> None:
+    """Put a complete folder in the place of another, which is dropped; an empty one stays, and is filled.
+
+    Args:
+        new: The folder, on the same disk.
+        out: Its place.
+    """
+    out = out.resolve()
+    new.chmod(0o755)  # work folders are private
+    if not out.exists():
+        new.rename(out)
+    elif any(out.iterdir()):
+        old = new.with_name(f"{new.name}-old")
+        out.rename(old)
+        new.rename(out)
+        shutil.rmtree(old, ignore_errors=True)
+    else:  # it may be somebody's working directory
+        for path in sorted(new.iterdir(), reverse=True):
+            path.rename(out / path.name)
+
+
 def install(work: Path, out: Path, card: str, files: Mapping[str, list[Path]]) -> bool:
     """Put a dataset in its place in one step; whoever reads it sees the old one or the new.
 
@@ -89,15 +120,13 @@ def install(work: Path, out: Path, card: str, files: Mapping[str, list[Path]]) -
     """
     out = out.resolve()
     new = {path.relative_to(work) for paths in files.values() for path in paths}
-    if not out.exists() or not any(out.iterdir()):
+    if not (out / "README.md").is_file():
         complete = work / "complete"
         for name in new:
             (complete / name).parent.mkdir(parents=True, exist_ok=True)
             (work / name).rename(complete / name)
         (complete / "README.md").write_text(card, encoding="utf-8")
-        if out.exists():
-            out.rmdir()
-        complete.rename(out)
+        replace_folder(complete, out)
         return True
     card_path = out / "README.md"
     old = listed_files(out)

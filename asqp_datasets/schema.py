@@ -8,6 +8,7 @@ a term whose place in the text is not known keeps its string, at -1, -1.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -122,8 +123,19 @@ def _quad_from_dict(row: Any, index: int, where: dict[str, Any]) -> Quad:
 
 
 def arrow_schema() -> pa.Schema:
-    """The Parquet schema of a dataset, with the `datasets` features in its metadata."""
-    return features().arrow_schema
+    """The Parquet schema of a dataset, with :func:`features` in its metadata as ``datasets`` puts it there.
+
+    It is spelled out because importing ``datasets`` takes longer than most commands.
+    """
+    import pyarrow as pa
+
+    strings = {name: {"dtype": "string", "_type": "Value"} for name in QUAD_STRINGS}
+    offsets = {name: {"dtype": "int32", "_type": "Value"} for name in QUAD_OFFSETS}
+    text = {"dtype": "string", "_type": "Value"}
+    described = {"id": text, "text": text, "quads": {"feature": strings | offsets, "_type": "List"}}
+    quad = pa.struct([(name, pa.string()) for name in QUAD_STRINGS] + [(name, pa.int32()) for name in QUAD_OFFSETS])
+    metadata = {"huggingface": json.dumps({"info": {"features": described}})}
+    return pa.schema([("id", pa.string()), ("text", pa.string()), ("quads", pa.list_(quad))], metadata)
 
 
 def features() -> datasets.Features:

@@ -187,6 +187,8 @@ def open_source(
         if path.suffix == ".parquet":
             return _dataset_source(path.stem, [(None, path)], language, {})
         return _file_source(path.stem, ((None, path),), format, language)
+    if path.suffix in (".parquet", ".csv", *_RAW_SUFFIXES):
+        raise DataError("found no such file", path=path)
     if spec.count("/") == 1 and not path.suffix and not spec.startswith((".", "/", "~")):
         return _hub_source(spec, language, revision)
     raise UsageError(

@@ -62,7 +62,10 @@ def run_demo(
             pass  # part of it was removed: run again what is missing
     out.mkdir(parents=True, exist_ok=True)
     stamp.write_text(json.dumps(asked), encoding="utf-8")
-    metric_cache.install()
+    try:
+        metric_cache.install()
+    except OSError as error:  # the cache may be read-only; the demo does not need it
+        say(f"evaluate.load('asqp_f1') will not find the metric: {error.filename}: {error.strerror}")
     runs = []
     for corpus in CORPORA:
         started = time.perf_counter()
@@ -101,5 +104,5 @@ def _check_against_loaded(run: Run, dataset: Path, progress: bool) -> None:
 def _read(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None

@@ -7,22 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from asqp_datasets.schema import Quad, Sample
-from asqp_f1 import find_errors
+from asqp_f1 import Error, find_errors
 from asqp_models.evaluation import evaluate_samples
 from asqp_models.pages import ReviewView, write_page
-
-Strings = tuple[str, str, str, str]
-
-
-class NamedError(NamedTuple):
-    """One error and the sample it stands in; ``kind`` names the elements that differ, or spurious or missed."""
-
-    id: str
-    kind: str
-    prediction: Strings | None
-    gold: Strings | None
-    aspect: str | None
-    opinion: str | None
 
 
 class Bar(NamedTuple):
@@ -38,12 +25,17 @@ class Analysis(NamedTuple):
 
     scores: dict[str, Any]
     summary: dict[str, Any]
-    errors: list[NamedError]
+    errors: list[Error]
     samples: list[tuple[Sample, list[Quad]]]
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON of ``asqp errors``."""
-        return {"summary": self.summary, "errors": [error._asdict() for error in self.errors]}
+        errors = [{"id": self.id_of(error), **error._asdict()} for error in self.errors]
+        return {"summary": self.summary, "errors": errors}
+
+    def id_of(self, error: Error) -> str:
+        """The id of the sample that an error stands in."""
+        return self.samples[error.sample][0].id
 
 
 def analyse(
@@ -64,10 +56,7 @@ def analyse(
         normalize: As in :func:`asqp_f1.score`.
     """
     scores = evaluate_samples(predicted, gold, language, breakdown=True, errors=True, normalize=normalize)
-    errors = [
-        NamedError(samples[e.sample].id, e.kind, e.prediction, e.gold, e.aspect, e.opinion)
-        for e in find_errors(predicted, gold, normalize=normalize)
-    ]
+    errors = find_errors(predicted, gold, normalize=normalize)
     return Analysis(scores, scores["errors"], errors, list(zip(samples, predicted, strict=True)))
 
 
@@ -119,14 +108,16 @@ def write_errors(analysis: Analysis, out: Path, *, title: str, reviews: int = 20
         title: Its title.
         reviews: Reviews with errors to show, in their order.
     """
-    wrong = {error.id for error in analysis.errors}
-    shown = [ReviewView.of(sample, quads) for sample, quads in analysis.samples if sample.id in wrong]
+    by_sample: dict[int, list[Error]] = {}
+    for error in analysis.errors:
+        by_sample.setdefault(error.sample, []).append(error)
+    shown = [ReviewView.of(*analysis.samples[index], errors) for index, errors in list(by_sample.items())[:reviews]]
     return write_page(
         "errors.html.j2",
         out,
         title=title,
         scores=analysis.scores,
         figures=figures(analysis),
-        reviews=shown[:reviews],
-        wrong=len(shown),
+        reviews=shown,
+        wrong=len(by_sample),
     )

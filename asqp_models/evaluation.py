@@ -10,7 +10,7 @@ from asqp_datasets.errors import DataError, UsageError
 from asqp_datasets.schema import Quad, Sample
 from asqp_datasets.sources import open_source
 from asqp_f1 import score
-from asqp_models.reviews import choose_split
+from asqp_models.reviews import split_records
 
 THRESHOLDS = {"zh": (0, 2), "en": (0, 5)}
 """Edit distances of the relaxed score by language (paper, Table 3)."""
@@ -33,11 +33,13 @@ def read_samples(name: str | Path, split: str | None = None) -> tuple[list[Sampl
         UsageError: The name means nothing.
     """
     source = open_source(str(name))
-    if source.files and source.format != "parquet":
-        for record in source.records():
-            if record.rejected:
-                raise DataError(record.issues[0].message, path=record.path, line=record.line)
-    return list(choose_split(source, split)), source.language
+    samples = []
+    for record in split_records(source, split):
+        if record.rejected:
+            raise DataError(record.issues[0].message, path=record.path, line=record.line)
+        if record.sample is not None:
+            samples.append(record.sample)
+    return samples, source.language
 
 
 def align(
@@ -104,7 +106,7 @@ def parse_thresholds(value: str) -> tuple[int, ...]:
         UsageError: They are not non-negative integers.
     """
     parts = [part.strip() for part in value.split(",")]
-    if not all(part.isascii() and part.isdigit() for part in parts):
+    if not all(part.isascii() and part.isdigit() and len(part) < 7 for part in parts):
         raise UsageError(f"thresholds: found {value!r}, expected non-negative integers such as 0,2")
     return tuple(int(part) for part in parts)
 

@@ -70,7 +70,7 @@ def load_model(folder: str | Path) -> Model:
     try:
         block = json.loads(config.read_text(encoding="utf-8"))["asqp"]
         name = block["method"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise DataError(
             "found no checkpoint, expected a folder whose config.json has an 'asqp' block with its method", path=folder
         ) from None

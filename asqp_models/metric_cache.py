@@ -59,7 +59,7 @@ def _install(home: Path, digest: str, sources: list[Path]) -> Path:
     home.mkdir(parents=True, exist_ok=True)
     target = home / digest
     main = target / "asqp_f1.py"
-    if not main.is_file():
+    if not _is_whole(target, sources):
         work = Path(tempfile.mkdtemp(prefix="installing-", dir=home))
         try:
             (work / "bundled").mkdir()
@@ -67,12 +67,24 @@ def _install(home: Path, digest: str, sources: list[Path]) -> Path:
                 shutil.copyfile(path, work / "bundled" / path.name)
             (work / main.name).write_text(_MAIN, encoding="utf-8")
             work.chmod(0o755)
-            if not target.exists():
+            shutil.rmtree(target, ignore_errors=True)
+            try:
                 work.rename(target)
+            except OSError:  # another process was first
+                if not _is_whole(target, sources):
+                    raise
         finally:
             shutil.rmtree(work, ignore_errors=True)
-    main.touch()  # the newest one is taken
+    os.utime(main)  # the newest one is taken
     for other in home.iterdir():
         if len(other.name) == len(digest) and other.name != digest and (other / "bundled").is_dir():
             shutil.rmtree(other, ignore_errors=True)
     return main
+
+
+def _is_whole(target: Path, sources: list[Path]) -> bool:
+    try:
+        copies = all((target / "bundled" / path.name).read_bytes() == path.read_bytes() for path in sources)
+        return copies and (target / "asqp_f1.py").read_text(encoding="utf-8") == _MAIN
+    except (OSError, UnicodeDecodeError):
+        return False

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from asqp_datasets.errors import UsageError
 from asqp_datasets.schema import Quad, Sample
+from asqp_f1 import Error
 
 
 class Piece(NamedTuple):
@@ -44,17 +47,22 @@ def highlight(text: str, quads: Iterable[Quad]) -> list[Piece]:
     return pieces
 
 
-def verdicts(predicted: Sequence[Quad], gold: Sequence[Quad]) -> Iterator[Shown]:
-    """Predicted quads as right or wrong, then the gold quads that no prediction found; each gold counts once."""
-    left = [quad.strings for quad in gold]
-    for quad in predicted:
-        if quad.strings in left:
-            left.remove(quad.strings)
-            yield Shown("right", quad.strings)
-        else:
-            yield Shown("wrong", quad.strings)
-    for strings in left:
-        yield Shown("missed", strings)
+def verdicts(predicted: Sequence[Quad], gold: Sequence[Quad], errors: Iterable[Error]) -> Iterator[Shown]:
+    """Predicted quads as right or wrong, then the gold quads that no prediction equals.
+
+    Args:
+        predicted: The predicted quads of one review.
+        gold: Its gold quads.
+        errors: The errors of the review, as :func:`asqp_f1.find_errors` names them.
+    """
+    errors = list(errors)
+    wrong = {error.prediction_index for error in errors}
+    missed = {error.gold_index for error in errors}
+    for index, quad in enumerate(predicted):
+        yield Shown("wrong" if index in wrong else "right", quad.strings)
+    for index, quad in enumerate(gold):
+        if index in missed:
+            yield Shown("missed", quad.strings)
 
 
 class ReviewView(NamedTuple):
@@ -66,10 +74,11 @@ class ReviewView(NamedTuple):
     quads: list[Shown]
 
     @classmethod
-    def of(cls, sample: Sample, predicted: Sequence[Quad]) -> ReviewView:
-        """Show a gold sample beside its predicted quads."""
+    def of(cls, sample: Sample, predicted: Sequence[Quad], errors: Iterable[Error]) -> ReviewView:
+        """Show a gold sample beside its predicted quads and the errors in them."""
         gold, text = sample.quads, sample.text
-        return cls(sample.id, highlight(text, gold), highlight(text, predicted), list(verdicts(predicted, gold)))
+        shown = list(verdicts(predicted, gold, errors))
+        return cls(sample.id, highlight(text, gold), highlight(text, predicted), shown)
 
 
 def write_page(template: str, out: Path, **context: Any) -> Path:
@@ -91,7 +100,13 @@ def write_page(template: str, out: Path, **context: Any) -> Path:
         lstrip_blocks=True,
     )
     page = environment.get_template(template).render(**context)
+    out = out.resolve()
+    if out.is_dir():
+        raise UsageError(f"found the folder {out}, expected a file to write the page to")
     out.parent.mkdir(parents=True, exist_ok=True)
-    partial = out.with_name(f".{out.name}.partial")
-    partial.write_text(page, encoding="utf-8")
-    return partial.replace(out)
+    partial = out.with_name(f".{out.name}.{os.getpid()}.partial")
+    try:
+        partial.write_text(page, encoding="utf-8")
+        return partial.replace(out)
+    finally:
+        partial.unlink(missing_ok=True)

@@ -7,6 +7,7 @@ Every input row has its output row. The file appears under its name when it is c
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import sys
 import time
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from asqp_datasets.cards import package_version
-from asqp_datasets.errors import DataError
+from asqp_datasets.errors import DataError, UsageError
 from asqp_datasets.hub_folder import lock_path
 from asqp_datasets.progress import Progress
 from asqp_datasets.schema import Quad, Sample
@@ -101,10 +102,12 @@ def predict_file(
     """
     started = time.perf_counter()
     reviews = iter(reviews)
-    if str(out) == "-":
-        with Progress("predicting", None, "reviews", progress) as bar:
-            return _write(predict(model, reviews, name=name, batch=batch), sys.stdout, bar, Summary(), started)
-    out = Path(out)
+    if not str(out):
+        raise UsageError("out: found an empty name, expected a file")
+    if str(out) == "-" or (Path(out).exists() and not Path(out).is_file()):
+        with _stream(out) as stream, Progress("predicting", None, "reviews", progress) as bar:
+            return _write(predict(model, reviews, name=name, batch=batch), stream, bar, Summary(), started)
+    out = Path(out).resolve()  # a link is followed
     with _partial_of(out) as partial:
         before = _take_up(partial, task, reviews)
         try:
@@ -153,7 +156,7 @@ def write_predictions(predictions: Iterable[Prediction], out: str | Path) -> Non
     Raises:
         DataError: The file cannot be written, or another process is writing it.
     """
-    out = Path(out)
+    out = Path(out).resolve()  # a link is followed
     with _partial_of(out) as partial:
         try:
             with partial.open("w", encoding="utf-8", newline="\n") as file:
@@ -161,6 +164,22 @@ def write_predictions(predictions: Iterable[Prediction], out: str | Path) -> Non
             _finish(partial, out)
         except OSError as error:
             raise DataError(f"cannot be written: {error.strerror or error}", path=out) from error
+
+
+@contextmanager
+def _stream(out: str | Path) -> Iterator[TextIO]:
+    """Standard output, or a pipe or device, which cannot be put in place when it is complete; in UTF-8."""
+    if str(out) == "-":
+        stream = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n", write_through=True)
+        try:
+            yield stream
+        finally:
+            stream.detach()
+        return
+    if Path(out).is_dir():
+        raise UsageError(f"out: found the folder {out}, expected a file")
+    with Path(out).open("w", encoding="utf-8", newline="\n") as file:
+        yield file
 
 
 def _line(prediction: Prediction) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 from asqp_datasets.corpora import CORPORA
 from asqp_datasets.schema import Quad, Sample
 from asqp_datasets.sources import open_source
+from asqp_f1 import find_errors
 from asqp_models.evaluation import align, read_samples, thresholds_of
 from asqp_models.pages import ReviewView, write_page
 from asqp_models.training import Run
@@ -58,6 +60,19 @@ def tables(runs: Sequence[Run]) -> list[Table]:
     ]
 
 
+def fitting(table: Table, width: int) -> list[Table]:
+    """The table as it is if it fits into so many characters, else a table for each corpus."""
+    if sum(max(map(len, head.split("\n"))) + 3 for head in table.columns) < width:
+        return [table]
+    corpora = list(dict.fromkeys(head.split("\n")[0] for head in table.columns[1:]))
+    parts = []
+    for corpus in corpora:
+        places = [0, *(i for i, head in enumerate(table.columns) if i and head.split("\n")[0] == corpus)]
+        columns = [table.columns[i].split("\n")[-1] for i in places]
+        parts.append(Table(f"{table.title}: {corpus}", columns, [[row[i] for i in places] for row in table.rows]))
+    return parts
+
+
 def _percent(scores: Any, path: str) -> float:
     for key in path.split("."):
         scores = scores[key]
@@ -75,7 +90,11 @@ def write_report(runs: Sequence[Run], out: Path, *, reviews: int = 30) -> Path:
     sections = []
     for run in runs:
         predicted, gold = _test_samples(run)
-        shown = [ReviewView.of(sample, quads) for sample, quads in zip(gold[:reviews], predicted, strict=False)]
+        errors = defaultdict(list)
+        for error in find_errors(predicted, [sample.quads for sample in gold]):
+            errors[error.sample].append(error)
+        pairs = zip(gold[:reviews], predicted, strict=False)
+        shown = [ReviewView.of(sample, quads, errors[index]) for index, (sample, quads) in enumerate(pairs)]
         sections.append({"title": f"{run.config.method} on {corpus_title(run)}", "run": run, "reviews": shown})
     synthetic = any(run.synthetic for run in runs)
     return write_page("report.html.j2", out, tables=tables(runs), sections=sections, synthetic=synthetic)

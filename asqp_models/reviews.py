@@ -6,6 +6,7 @@ stop the others: it comes out with the reason.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import json
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from asqp_datasets.errors import DataError, UsageError
-from asqp_datasets.schema import Sample
+from asqp_datasets.readers import Record
 from asqp_datasets.sources import Source, open_source
 
 TEXT_COLUMNS = ("text", "review", "content", "sentence", "comment", "body", "评论", "评论内容", "内容", "文本", "评价")
@@ -65,8 +66,10 @@ def read_reviews(
     if format not in (None, *FORMATS.values()):
         raise UsageError(f"format: found {format!r}, expected one of {', '.join(dict.fromkeys(FORMATS.values()))}")
     try:
-        "".encode(encoding)
-    except LookupError:
+        if not codecs.lookup(encoding)._is_text_encoding:
+            raise LookupError
+        "a\n".encode(encoding).decode(encoding, "surrogateescape")
+    except (LookupError, UnicodeError):
         raise UsageError(f"encoding: found {encoding!r}, expected one such as utf-8 or gb18030") from None
     path = Path(source)
     if source != "-" and not path.is_file():
@@ -74,6 +77,8 @@ def read_reviews(
             raise DataError("found no such file", path=path)
         yield from _dataset_reviews(source, split)
         return
+    if split is not None:
+        raise UsageError(f"split: found {split!r} for the file {source}, expected none: only datasets have splits")
     kind = format or ("" if source == "-" else FORMATS.get(path.suffix.lower(), ""))
     if kind == "parquet":
         yield from _parquet_reviews(path, text_column, id_column)
@@ -82,29 +87,36 @@ def read_reviews(
         raise UsageError(
             f"format: found the suffix {path.suffix!r} of {path}, expected --format or one of {', '.join(FORMATS)}"
         )
-    with _open_text(source, encoding) as file:
-        if not kind:
-            first = file.readline()
-            kind = "jsonl" if first.lstrip("\ufeff \t").startswith("{") else "txt"
-            lines: Iterable[str] = _chain(first, file)
-        else:
-            lines = file
-        if kind == "txt":
-            yield from _text_reviews(lines, encoding)
-        elif kind == "jsonl":
-            yield from _json_reviews(lines, text_column, id_column, encoding)
-        else:
-            yield from _table_reviews(file, source, "," if kind == "csv" else "\t", text_column, id_column, encoding)
+    try:
+        with _open_text(source, encoding, kind) as file:
+            if not kind:
+                first = file.readline()
+                kind = "jsonl" if first.lstrip("\ufeff \t").startswith("{") else "txt"
+                lines: Iterable[str] = _chain(first, file)
+            else:
+                lines = file
+            if kind == "txt":
+                yield from _text_reviews(lines, encoding)
+            elif kind == "jsonl":
+                yield from _json_reviews(lines, text_column, id_column, encoding)
+            else:
+                yield from _table_reviews(file, source, kind, text_column, id_column, encoding)
+    except UnicodeDecodeError as error:
+        raise DataError(f"is not {encoding}: {error.reason}", path=source) from None
 
 
 @contextmanager
-def _open_text(source: str, encoding: str) -> Iterator[TextIO]:
-    # What is not in the encoding comes through as lone surrogates, and is reported for its row alone.
+def _open_text(source: str, encoding: str, kind: str) -> Iterator[TextIO]:
+    # What is not in the encoding comes through as lone surrogates, and is reported for its row alone. A table tells
+    # its line ends by itself; elsewhere only LF ends a line.
+    newline = "" if kind in ("csv", "tsv") else "\n"
     if source == "-":
-        yield io.TextIOWrapper(sys.stdin.buffer, encoding=encoding, errors="surrogateescape", newline="\n")
+        if sys.stdin is None:
+            raise UsageError("input: found a closed standard input, expected reviews")
+        yield io.TextIOWrapper(sys.stdin.buffer, encoding=encoding, errors="surrogateescape", newline=newline)
         return
     try:
-        with Path(source).open(encoding=encoding, errors="surrogateescape", newline="\n") as file:
+        with Path(source).open(encoding=encoding, errors="surrogateescape", newline=newline) as file:
             yield file
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror or error}", path=source) from error
@@ -169,25 +181,36 @@ def _json_reviews(
 
 
 def _table_reviews(
-    file: TextIO, source: str, delimiter: str, text_column: str | None, id_column: str | None, encoding: str
+    file: TextIO, source: str, kind: str, text_column: str | None, id_column: str | None, encoding: str
 ) -> Iterator[Review]:
     csv.field_size_limit(1 << 30)
-    rows = csv.reader(file, delimiter=delimiter)
+    first = file.readline()
+    lines = _chain(first, file)
+    if kind == "tsv":  # a quote is a character there
+        rows = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+    else:
+        rows = csv.reader(lines, delimiter=";" if ";" in first and "," not in first else ",", strict=True)
+    began = 1
     try:
         header = next(rows, [])
         header = [name.removeprefix("\ufeff").strip() for name in header]
-        text, name = _columns(header, source, text_column, id_column)
-        for number, row in enumerate(rows, 1):
-            if not row:
-                continue
-            yield _review(
-                row[name] if name is not None and name < len(row) else None,
-                number,
-                row[text] if text < len(row) else None,
-                encoding,
+        if any("\udc80" <= character <= "\udcff" for name in header for character in name):
+            raise DataError(
+                f"found bytes that are not {encoding} in the header, expected --encoding", path=source, line=1
             )
+        text, name = _columns(header, source, text_column, id_column)
+        number, began = 0, rows.line_num + 1
+        for row in rows:
+            if row:
+                number += 1
+                given = row[name] if name is not None and name < len(row) else ""
+                # Where other rows have ids, a number could be one of them.
+                fallback = f"row-{number}" if name is not None else str(number)
+                yield _review(given or fallback, number, row[text] if text < len(row) else None, encoding)
+            began = rows.line_num + 1
     except csv.Error as error:
-        raise DataError(f"is no table: {error}", path=source, line=rows.line_num) from None
+        reason = "a quote that opens in this row is not closed" if "end of data" in str(error) else str(error)
+        raise DataError(f"is no table: {reason}", path=source, line=began) from None
 
 
 def _columns(
@@ -196,6 +219,9 @@ def _columns(
     for wanted in (text_column, id_column):
         if wanted and wanted not in header:
             raise DataError(f"found the columns {', '.join(header)[:200]}, expected {wanted!r} among them", path=source)
+    for column in header:
+        if header.count(column) > 1 and column:
+            raise DataError(f"found the column {column!r:.60} twice, expected every name once", path=source)
     lower = [name.lower() for name in header]
     text = text_column or next((name for name in TEXT_COLUMNS if name in lower), None)
     if text is None:
@@ -225,7 +251,7 @@ def _parquet_reviews(path: Path, text_column: str | None, id_column: str | None)
             wanted = [header[text], *([header[name]] if name is not None else [])]
             number = 0
             for batch in file.iter_batches(5000, columns=wanted):
-                texts = batch.column(header[text]).to_pylist()
+                texts = _strings(batch.column(header[text]))
                 names = batch.column(header[name]).to_pylist() if name is not None else [None] * len(texts)
                 for each, value in zip(names, texts, strict=True):
                     number += 1
@@ -234,17 +260,32 @@ def _parquet_reviews(path: Path, text_column: str | None, id_column: str | None)
         raise DataError(f"cannot be read as Parquet: {str(error).splitlines()[0][:200]}", path=path) from error
 
 
+def _strings(column: Any) -> list[Any]:
+    """The values of an Arrow column; bytes that are no UTF-8 come through as lone surrogates."""
+    import pyarrow as pa
+
+    try:
+        return list(column.to_pylist())
+    except UnicodeDecodeError:
+        values = column.cast(pa.large_binary()).to_pylist()
+        return [value if value is None else value.decode("utf-8", "surrogateescape") for value in values]
+
+
 def _dataset_reviews(name: str, split: str | None) -> Iterator[Review]:
     try:
         source = open_source(name)
     except UsageError as error:
         raise UsageError(f"input: {error}") from None
-    for sample in choose_split(source, split):
-        yield Review(sample.id, sample.text)
+    for record in split_records(source, split):
+        if record.sample is not None:
+            yield Review(record.sample.id, record.sample.text)
+        elif record.rejected:
+            place = f"{record.path}:{record.line}"
+            yield Review(place, _printable(record.raw), f"{place}: {record.issues[0].message}")
 
 
-def choose_split(source: Source, split: str | None) -> Iterator[Sample]:
-    """The samples of one split of a source; by default ``test`` if there is one, else all.
+def split_records(source: Source, split: str | None) -> Iterator[Record]:
+    """The records of one split of a source; by default ``test`` if there is one, else all.
 
     Raises:
         UsageError: There is no such split.
@@ -255,6 +296,4 @@ def choose_split(source: Source, split: str | None) -> Iterator[Sample]:
     if split != "all" and split not in names:
         known = ", ".join(sorted(name for name in names if name)) or "none"
         raise UsageError(f"split: found {split!r} for {source.name}, expected 'all' or one of: {known}")
-    for record in source.records():
-        if record.sample is not None and split in ("all", record.split):
-            yield record.sample
+    return (record for record in source.records() if split in ("all", record.split))

@@ -11,9 +11,7 @@ import hashlib
 import json
 import os
 import platform
-import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -22,7 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from asqp_datasets.cards import package_version
+from asqp_datasets.corpora import sha256_of
 from asqp_datasets.errors import DataError, UsageError
+from asqp_datasets.hub_folder import replace_folder, work_folder
 from asqp_datasets.schema import Sample
 from asqp_datasets.sources import open_source
 from asqp_models.evaluation import evaluate_samples
@@ -86,8 +86,8 @@ def read_config(path: str | Path) -> dict[str, Any]:
 
     try:
         content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise DataError(f"cannot be read as YAML: {str(error).splitlines()[0]}", path=path) from None
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+        raise DataError(f"cannot be read as YAML: {str(error).splitlines()[0][:200]}", path=path) from None
     if not isinstance(content, dict):
         raise DataError(f"found {content!r:.60}, expected keys: {', '.join(CONFIG_KEYS)}", path=path)
     for key, value in content.items():
@@ -116,6 +116,8 @@ def train(config: RunConfig, output: Path, *, overwrite: bool = False, progress:
         DataError: The dataset cannot be read or has no train split.
     """
     method = get_method(config.method)
+    if config.seed < 0:
+        raise UsageError(f"seed: found {config.seed}, expected at least 0")
     source = open_source(config.dataset, revision=config.revision, progress=progress)
     splits = source.samples()
     if not splits.get("train"):
@@ -129,12 +131,10 @@ def train(config: RunConfig, output: Path, *, overwrite: bool = False, progress:
         "synthetic": source.is_synthetic,
         "data": {name: {"samples": len(part), "sha256": _digest(part)} for name, part in splits.items()},
     }
-    finished = _finished(output, asked, overwrite)
-    if finished:
-        return finished
-    output.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix=f".{output.name}.training-", dir=output.parent))
-    try:
+    with work_folder(output) as work:  # for one process at a time: a second one finds the run of the first
+        finished = _finished(output, asked, overwrite)
+        if finished:
+            return finished
         started = time.perf_counter()
         model = method.train(
             splits["train"],
@@ -165,17 +165,8 @@ def train(config: RunConfig, output: Path, *, overwrite: bool = False, progress:
             "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in metrics), encoding="utf-8"
         )
         _write_json(work / "environment.json", _environment() | times)
-        _write_json(work / "run.json", asked)
-        work.chmod(0o755)
-        if output.exists():
-            old = work.with_name(work.name + ".old")
-            output.rename(old)
-            work.rename(output)
-            shutil.rmtree(old, ignore_errors=True)
-        else:
-            work.rename(output)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+        _write_json(work / "run.json", asked | {"files": _digests(work)})
+        replace_folder(work, output)
     return load_run(output)
 
 
@@ -191,8 +182,10 @@ def load_run(folder: str | Path) -> Run:
         environment = json.loads((folder / "environment.json").read_text(encoding="utf-8"))
         metrics = [json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
         config = RunConfig(asked["method"], asked["dataset"], asked["seed"], asked["revision"])
+        if not all(isinstance(row, dict) and {"split", "subset", "f1"} <= set(row) for row in metrics):
+            raise TypeError
         return Run(folder, config, asked["corpus"], asked["language"], asked["synthetic"], metrics, environment)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise DataError(
             f"found no finished run ({type(error).__name__}), expected run.json, environment.json and metrics.jsonl",
             path=folder,
@@ -206,13 +199,24 @@ def _finished(output: Path, asked: dict[str, Any], overwrite: bool) -> Run | Non
         run = load_run(output)
         there = json.loads((output / "run.json").read_text(encoding="utf-8"))
     except DataError:
+        if overwrite and (output / "run.json").is_file():
+            return None  # a run, but a damaged one
         raise UsageError(f"output: found {output} with other content, expected a new folder or a run") from None
-    if there == asked and (output / "checkpoint").is_dir():
+    files = there.pop("files", None)
+    if there == asked and files == _digests(output):
         return Run(**{**run.__dict__, "reused": True})
     if overwrite:
         return None
     differs = ", ".join(key for key in asked if there.get(key) != asked[key])
-    raise UsageError(f"output: found another run in {output} (other {differs}), expected a new folder or --overwrite")
+    what = f"another run in {output} (other {differs})" if differs else f"a damaged run in {output}"
+    raise UsageError(f"output: found {what}, expected a new folder or --overwrite")
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    """The SHA-256 of each file that the same run would give again."""
+    own = {"run.json", "environment.json"}
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in own)
+    return {path.relative_to(folder).as_posix(): sha256_of(path) for path in paths}
 
 
 def _digest(samples: Sequence[Sample]) -> str:

@@ -10,6 +10,8 @@ from importlib import import_module
 
 import click
 
+from asqp_models.cli.options import printable
+
 
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are needed.
@@ -87,15 +89,15 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("asqp: interrupted", err=True)
         code = 130
-    except BrokenPipeError:
-        sys.stderr.close()  # whoever read the output has gone; there is nobody to tell
-        code = 0
     except (ValueError, OSError) as error:
         message = _known(error)
         if message is None:
             raise
-        click.echo(f"asqp: {message}", err=True)
+        click.echo(f"asqp: {printable(message)}", err=True)
         code = 2
+    except SystemExit as gone:
+        # click ends with 1 when whoever reads the output has gone; 1 is for a check that says no
+        code = 0 if type(sys.stdout).__name__ == "PacifyFlushWrapper" else gone.code
     sys.exit(code if isinstance(code, int) else 0)
 
 

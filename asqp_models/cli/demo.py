@@ -6,7 +6,15 @@ from pathlib import Path
 
 import click
 
-from asqp_models.cli.options import json_option, print_json, print_table, quiet_option, seed_option, show_progress
+from asqp_models.cli.options import (
+    json_option,
+    print_json,
+    print_table,
+    quiet_option,
+    seed_option,
+    show_progress,
+    terminal_width,
+)
 
 
 @click.command()
@@ -38,5 +46,6 @@ def demo(out: Path, size: int, seed: int, as_json: bool, quiet: bool) -> None:
         return
     click.echo("Synthetic reviews, generated from a grammar: the scores say nothing about real ones.")
     for table in tables:
-        print_table(table.columns, table.rows, title=table.title)
+        for part in report.fitting(table, terminal_width()):
+            print_table(part.columns, part.rows, title=part.title)
     click.echo(f"{result.page}{': done before' if result.reused else ''}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -107,29 +108,43 @@ def print_json(value: Any) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str = "", wrap: int = -1) -> None:
-    """A table to stdout; cells are plain text, whatever they hold. Numbers stand on the right.
+    """A table to stdout; cells are plain text, whatever they hold. Numbers stand on the right, nothing is cut off.
 
     Args:
         columns: Column heads.
         rows: Cells, one sequence a row.
         title: A line above.
-        wrap: The column that may be folded over several lines; the others are not.
+        wrap: The column that is folded over several lines where the terminal is narrow.
     """
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(title) if title else None, title_justify="left", header_style="bold")
     wrap %= max(1, len(columns))
-    for index, column in enumerate(columns):
+    heads, cells = [_cell(name) for name in columns], [[_cell(value) for value in row] for row in rows]
+    table = Table(title=Text(_cell(title)) if title else None, title_justify="left", header_style="bold")
+    needed = 1
+    for index, head in enumerate(heads):
+        widths = [cell_len(line) for text in (head, *(row[index] for row in cells)) for line in text.split("\n")]
+        width = min(max(widths), 24 if index == wrap else 60)
+        needed += width + 3
         numeric = bool(rows) and all(isinstance(row[index], int | float) or row[index] in ("", "-") for row in rows)
-        table.add_column(Text(column), justify="right" if numeric else "left", no_wrap=index != wrap, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(_cell(value)) for value in row))
-    console = Console(width=None if sys.stdout.isatty() else 140)
-    console.print(table)
+        table.add_column(Text(head), justify="right" if numeric else "left", min_width=width, overflow="fold")
+    for row in cells:
+        table.add_row(*map(Text, row))
+    Console(width=max(needed, terminal_width())).print(table)
+
+
+def terminal_width() -> int:
+    """The columns of the terminal; a fixed number where the output goes to a file or pipe."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 140
+
+
+def printable(text: str) -> str:
+    """Text without control characters: they could steer a terminal. New lines stay."""
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
 
 
 def _cell(value: object) -> str:
-    text = f"{value:.2f}" if isinstance(value, float) else str(value)
-    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+    return printable(f"{value:.2f}" if isinstance(value, float) else str(value))

@@ -44,10 +44,13 @@ def predict(
       asqp predict asqp/zh-food-beverage --model runs/zh --out test.jsonl
       echo 内饰差、屏幕不大 | asqp predict - --model runs/zh --out -
     """
+    from asqp_datasets.errors import UsageError
     from asqp_models.methods import load_model
     from asqp_models.prediction import predict_file, task_of
     from asqp_models.reviews import read_reviews
 
+    if out != "-" and Path(source).is_file() and Path(out).exists() and Path(source).samefile(out):
+        raise UsageError(f"out: found the input {source}, expected another file")
     loaded = load_model(model)
     reviews = read_reviews(
         source, format=format_, text_column=text_column, id_column=id_column, split=split, encoding=encoding
@@ -67,3 +70,5 @@ def predict(
     click.echo(f"{out}: {done.rows} reviews{before}, {done.quads} quads, {speed:.0f} reviews/s", err=True)
     if done.errors:
         click.echo(f"asqp: {done.errors} rows could not be read; their meta.error says why", err=True)
+        if done.errors == done.rows:
+            click.get_current_context().exit(1)

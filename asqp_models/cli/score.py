@@ -19,7 +19,11 @@ from asqp_models.cli.options import json_option, print_json, print_table, seed_o
 @click.option("--split", metavar="NAME", help="Of a dataset: a split or 'all'; default: test, else all.")
 @click.option("--matching", type=click.Choice(["one_to_one", "any"]), default="one_to_one", show_default=True)
 @click.option("--normalize", type=click.Choice(["nfkc"]), help="Compare folded text.")
+@click.option("--protocol", type=click.Choice(["absa-quad", "acos"]), help="Count as a published scorer does.")
 @click.option("--breakdown", is_flag=True, help="By implicitness, category, sentiment, quads a sample.")
+@click.option("--subtasks", is_flag=True, help="Also ACD, ATE, OTE, AOPE, ACSA, E2E-ABSA, TASD, ASTE.")
+@click.option("--bootstrap", type=click.IntRange(min=0), default=0, help="Resamples for 95% intervals of every F1.")
+@seed_option
 @json_option
 def score(
     predictions: str,
@@ -28,7 +32,11 @@ def score(
     split: str | None,
     matching: str,
     normalize: str | None,
+    protocol: str | None,
     breakdown: bool,
+    subtasks: bool,
+    bootstrap: int,
+    seed: int,
     as_json: bool,
 ) -> None:
     """Score predictions against gold quads: strict, and relaxed by edit distance.
@@ -45,7 +53,15 @@ def score(
     gold_samples, language = evaluation.read_samples(gold, split)
     predicted, _ = evaluation.read_samples(predictions, "all")
     aligned = evaluation.align(predicted, gold_samples, names=(predictions, gold))
-    options: dict[str, Any] = {"matching": matching, "normalize": normalize, "breakdown": breakdown}
+    options: dict[str, Any] = {
+        "matching": matching,
+        "normalize": normalize,
+        "protocol": protocol,
+        "breakdown": breakdown,
+        "subtasks": subtasks,
+        "bootstrap": bootstrap,
+        "seed": seed,
+    }
     if thresholds:
         options["thresholds"] = evaluation.parse_thresholds(thresholds)
     result = evaluation.evaluate_samples(*aligned, language, **options)
@@ -53,14 +69,16 @@ def score(
         print_json(result)
         return
     print_table(("measure", "P", "R", "F1", "right"), evaluation.table(result))
-    if breakdown:
-        for name, groups in result.items():
-            if name.startswith("by_"):
-                cells = [
-                    (group, *(100 * row[key] for key in ("precision", "recall", "f1")), row["gold"])
-                    for group, row in groups.items()
-                ]
-                print_table((name, "P", "R", "F1", "gold"), cells)
+    for name, groups in result.items():
+        if name.startswith("by_") or name == "subtasks":
+            cells = [
+                (group, *(100 * row[key] for key in ("precision", "recall", "f1")), row["gold"])
+                for group, row in groups.items()
+            ]
+            print_table((name, "P", "R", "F1", "gold"), cells)
+    if bootstrap:
+        bounds = [(name, *(100 * bound for bound in pair)) for name, pair in result["interval"].items()]
+        print_table(("95% interval", "from", "to"), bounds)
     click.echo(
         f"{result['samples']} samples, {result['predicted']} predicted, {result['gold']} gold quads; "
         f"{result['signature']}"
@@ -77,10 +95,22 @@ def score(
 @click.option("--resamples", type=click.IntRange(min=1), default=10_000, show_default=True)
 @click.option("--alpha", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Level of significance.")
 @click.option("--split", metavar="NAME", help="Of a dataset: a split or 'all'; default: test, else all.")
+@click.option("--matching", type=click.Choice(["one_to_one", "any"]), default="one_to_one", show_default=True)
+@click.option("--normalize", type=click.Choice(["nfkc"]), help="Compare folded text.")
 @seed_option
 @json_option
 def compare(
-    a: str, b: str, gold: str, measure: str, resamples: int, alpha: float, split: str | None, seed: int, as_json: bool
+    a: str,
+    b: str,
+    gold: str,
+    measure: str,
+    resamples: int,
+    alpha: float,
+    split: str | None,
+    matching: str,
+    normalize: str | None,
+    seed: int,
+    as_json: bool,
 ) -> None:
     """Test whether two systems differ on the same samples (paired approximate randomisation).
 
@@ -90,13 +120,25 @@ def compare(
     Example:
       asqp compare lexicon.jsonl joint.jsonl asqp/zh-food-beverage
     """
+    from asqp_datasets.errors import UsageError
     from asqp_f1 import compare as compare_systems
     from asqp_models import evaluation
 
+    if alpha != alpha:
+        raise UsageError("alpha: found nan, expected a number from 0 to 1")
     gold_samples, _ = evaluation.read_samples(gold, split)
     first, references = evaluation.align(evaluation.read_samples(a, "all")[0], gold_samples, names=(a, gold))
     second, _ = evaluation.align(evaluation.read_samples(b, "all")[0], gold_samples, names=(b, gold))
-    result = compare_systems(first, second, references, measure=measure, resamples=resamples, seed=seed)
+    result = compare_systems(
+        first,
+        second,
+        references,
+        measure=measure,
+        matching=matching,
+        normalize=normalize,
+        resamples=resamples,
+        seed=seed,
+    )
     result |= {"alpha": alpha, "significant": result["p_value"] <= alpha}
     if as_json:
         print_json(result)
@@ -143,7 +185,10 @@ def errors(
         print_json(analysis.to_dict())
         return
     print_table(("error", "count", "% of wrong"), error_report.table(analysis))
-    listed = [(e.id, e.kind, *(", ".join(q) if q else "-" for q in (e.prediction, e.gold))) for e in analysis.errors]
+    listed = [
+        (analysis.id_of(e), e.kind, *(", ".join(q) if q else "-" for q in (e.prediction, e.gold)))
+        for e in analysis.errors
+    ]
     if listed[:examples]:
         print_table(("sample", "differs", "predicted", "gold"), listed[:examples])
     counted = analysis.summary

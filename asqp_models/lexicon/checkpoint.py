@@ -161,7 +161,7 @@ class _Checked:
 
     def strings(self, name: str) -> list[str]:
         value = self.value(name)
-        good = isinstance(value, list) and all(isinstance(v, str) for v in value)
+        good = isinstance(value, list) and all(isinstance(v, str) and _is_text(v) for v in value)
         self.expect(good and len(set(value)) == len(value) <= MOST_ENTRIES, name, "different strings")
         return list(value)
 
@@ -201,6 +201,15 @@ class _Checked:
 
 def _is_number(value: Any) -> bool:
     return type(value) in (int, float) and abs(value) < 1e9
+
+
+def _is_text(value: str) -> bool:
+    """Whether it can be written: JSON can hold halves of surrogate pairs."""
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _refuse(constant: str) -> None:

@@ -23,6 +23,8 @@ UNSPACED_LANGUAGES = ("zh", "ja")
 
 _GRID = (0.1, 0.14, 0.18, 0.22, 0.26, 0.3, 0.34, 0.38, 0.42, 0.46, 0.5, 0.55, 0.6, 0.7, 0.8, 2.0)
 _BATCH = 30_000  # characters at a time
+_PIECE = 4_000  # characters of a text that are read together
+_CLAUSE_END = re.compile(r"[。！？；!?;\n]|[，,.](?=\s|\D)")
 
 
 class _Candidate(NamedTuple):
@@ -142,9 +144,16 @@ class LexiconModel:
         """The quads of each text, their offsets true in the text as it is given.
 
         Args:
-            texts: Of any length; time grows in proportion to it.
+            texts: Of any length; time grows in proportion to it. A text of more than 4,000 characters, longer than
+                reviews are, is read in pieces that end where a clause does.
         """
-        return [self._select(c, self.thresholds) for c in self._candidates(texts, self.thresholds)]
+        pieces = [(number, start, end) for number, text in enumerate(texts) for start, end in _pieces(text)]
+        found = self._candidates([texts[number][start:end] for number, start, end in pieces], self.thresholds)
+        result: list[list[Quad]] = [[] for _ in texts]
+        for (number, start, _), candidates in zip(pieces, found, strict=True):
+            quads = self._select(candidates, self.thresholds)
+            result[number] += [_moved(quad, start) for quad in quads] if start else quads
+        return [list(dict.fromkeys(quads)) for quads in result]
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write ``config.json`` and ``lexicon.json``: the same model always gives the same bytes.
@@ -312,3 +321,19 @@ def _reuse(gold: Gold) -> list[bool]:
         counts = Counter(spans)
         answer.append(sum(n > 1 for n in counts.values()) > len(counts) / 50)
     return answer
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int]]:
+    """Where to cut a text so that no piece is longer than :data:`_PIECE`, after a clause if there is one."""
+    start = 0
+    while len(text) - start > _PIECE:
+        ends = [match.end() for match in _CLAUSE_END.finditer(text, start + _PIECE // 2, start + _PIECE)]
+        end = ends[-1] if ends else start + _PIECE
+        yield start, end
+        start = end
+    yield start, len(text)
+
+
+def _moved(quad: Quad, by: int) -> Quad:
+    """The quad of a piece in the text that it was cut from."""
+    return Quad(*quad[:4], *(offset + by if offset >= 0 else offset for offset in quad[4:]))

@@ -62,7 +62,10 @@ class ScoreError(ValueError):
     ) -> None:
         super().__init__(expected)
         self.expected = expected
-        self.found = None if found is _NO_VALUE else f"{found!r:.80}"
+        try:
+            self.found = None if found is _NO_VALUE else f"{found!r:.80}"
+        except RecursionError:
+            self.found = f"a very deep {type(found).__name__}"
         self.side, self.sample, self.quad, self.field = side, sample, quad, field
         self.id: str | None = None
 

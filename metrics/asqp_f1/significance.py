@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -82,11 +83,13 @@ def compare(
     Raises:
         ScoreError: As :func:`asqp_f1.score`.
     """
-    named = re.fullmatch(r"((?:aos|quad)_d([0-9]+)_|aos_exact_|)f1", measure) if isinstance(measure, str) else None
+    named = re.fullmatch(r"((?:aos|quad)_d([0-9]{1,9})_|aos_exact_|)f1", measure) if isinstance(measure, str) else None
     if named is None:
         raise ScoreError("'f1', 'aos_exact_f1', 'aos_d{t}_f1' or 'quad_d{t}_f1'", measure, field="measure")
     thresholds = () if named[2] is None else (int(named[2]),)
     options = Options(thresholds, matching, protocol, normalize, zero_division)
+    if isinstance(references, Iterator):
+        references = list(references)  # they are read twice
     resamples, seed = natural(resamples, "resamples", 1), natural(seed, "seed")
     prefix = f"{named[1].split('_')[0]}_d{thresholds[0]}_" if thresholds else named[1]
     pair = [

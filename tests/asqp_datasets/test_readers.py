@@ -87,7 +87,6 @@ def test_absa_quad_finds_offsets_that_are_certain(tmp_path: Path) -> None:
         "ambiguous-offset",
         "term-not-in-text",
         "span-inside-word",
-        "span-inside-word",
     ]
 
 

@@ -16,6 +16,7 @@ import asqp_f1
 from asqp_datasets import DataError, Quad, Sample, UsageError
 from asqp_datasets.builder import build
 from asqp_datasets.sources import open_source
+from asqp_f1 import find_errors
 from asqp_models import evaluation, pages, report, training
 from asqp_models.demo import run_demo
 from asqp_models.methods import load_model
@@ -298,7 +299,13 @@ def test_highlight_cuts_at_every_border() -> None:
 
 def test_verdicts_count_each_gold_once() -> None:
     quad, other = Quad("c#d", "a", "o", "POS"), Quad("c#d", "b", "o", "POS")
-    assert [shown.verdict for shown in pages.verdicts([quad, quad], [quad, other])] == ["right", "wrong", "missed"]
+    errors = find_errors([[quad, quad]], [[quad, other]])
+    shown = [(each.verdict, each.strings[1]) for each in pages.verdicts([quad, quad], [quad, other], errors)]
+    assert shown == [("right", "a"), ("wrong", "a"), ("missed", "b")]
+    # Folded, full-width letters are equal: the page says what the score says.
+    wide = quad._replace(aspect="ａ")
+    errors = find_errors([[wide]], [[quad]], normalize="nfkc")
+    assert [each.verdict for each in pages.verdicts([wide], [quad], errors)] == ["right"]
 
 
 def test_hostile_reviews_are_shown_not_run(tmp_path: Path) -> None:
@@ -359,3 +366,191 @@ def test_thresholds_of_the_paper() -> None:
     for value in ("", "-1", "1.5", "0,,2", "²"):
         with pytest.raises(UsageError, match="thresholds: found"):
             evaluation.parse_thresholds(value)
+
+
+def test_lines_that_cannot_be_read_stop_the_training(tmp_path: Path, asqp: Asqp) -> None:
+    good = "".join(f"第{i}次买味道好####[['味道#x', '4,6', '6,7', '2']]\n" for i in range(5))
+    for name in ("train", "dev", "test"):
+        (tmp_path / f"{name}.txt").write_text(good + ("坏行\n" if name == "train" else ""), encoding="utf-8")
+    code, _, err = asqp("train", "--method", "lexicon", "--dataset", tmp_path, "--output", tmp_path / "run")
+    assert code == 2
+    assert f"{tmp_path / 'train.txt'}:6: found no '####['" in err
+
+
+def test_where_predictions_go(line: Path, tmp_path: Path, asqp: Asqp) -> None:
+    source = tmp_path / "in.txt"
+    source.write_text("内饰差\n", encoding="utf-8")
+    (tmp_path / "link").symlink_to(tmp_path / "real.jsonl")
+    (tmp_path / "real.jsonl").write_text("old")
+    arguments = ("predict", source, "--model", line / "run", "--out")
+    assert asqp(*arguments, tmp_path / "link")[0] == 0
+    assert (tmp_path / "link").is_symlink()
+    assert json.loads((tmp_path / "real.jsonl").read_text(encoding="utf-8"))["id"] == "1"
+    assert asqp(*arguments, "/dev/null")[0] == 0
+    assert Path("/dev/null").is_char_device()
+    for out, message in ((source, "found the input"), ("", "found an empty name"), (tmp_path, "found the folder")):
+        code, _, err = asqp(*arguments, out)
+        assert (code, message in err) == (2, True), err
+    assert source.read_text(encoding="utf-8") == "内饰差\n"
+
+
+def test_a_file_of_nothing_but_unreadable_rows(line: Path, tmp_path: Path, asqp: Asqp) -> None:
+    (tmp_path / "in.txt").write_bytes("内饰差\n屏幕大\n".encode("gb18030"))
+    code, _, err = asqp("predict", tmp_path / "in.txt", "--model", line / "run", "--out", tmp_path / "out.jsonl")
+    assert code == 1
+    assert "2 rows could not be read" in err
+
+
+def test_output_in_utf8_whatever_the_terminal(line: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("内饰差\n", encoding="utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "asqp_models.cli",
+        "predict",
+        tmp_path / "in.txt",
+        "--model",
+        line / "run",
+        "--out",
+        "-",
+    ]
+    done = subprocess.run(command, capture_output=True, env=os.environ | {"PYTHONIOENCODING": "ascii"}, check=True)
+    assert json.loads(done.stdout.decode("utf-8"))["text"] == "内饰差"
+
+
+def test_a_reader_that_goes_away_is_no_error(line: Path) -> None:
+    stats = f"{sys.executable} -m asqp_models.cli data stats {line / 'car'} --json"
+    command = f"{stats} | head -c 1 >/dev/null; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "0"
+
+
+def test_damaged_runs_are_not_taken_for_finished(line: Path, tmp_path: Path, asqp: Asqp) -> None:
+    run = tmp_path / "run"
+    arguments = ("train", "--method", "lexicon", "--dataset", line / "car", "--output", run)
+    assert asqp(*arguments)[0] == 0
+    whole = (run / "checkpoint" / "config.json").read_bytes()
+    for path, content in (
+        ("checkpoint/config.json", b"{}"),
+        ("metrics.jsonl", b'{"split": "test"}\n'),
+        ("run.json", b"[" * 9999),
+    ):
+        before = (run / path).read_bytes()
+        (run / path).write_bytes(content)
+        code, _, err = asqp(*arguments)
+        assert code == 2, path
+        assert "damaged run" in err or "with other content" in err
+        (run / path).write_bytes(before)
+    assert "done before" in asqp(*arguments)[1]
+    (run / "checkpoint" / "config.json").unlink()
+    assert asqp(*arguments, "--overwrite")[0] == 0
+    assert (run / "checkpoint" / "config.json").read_bytes() == whole
+
+
+def test_what_a_killed_training_left_is_removed(line: Path, tmp_path: Path, asqp: Asqp) -> None:
+    (tmp_path / ".run.building-left").mkdir()
+    assert asqp("train", "--method", "lexicon", "--dataset", line / "car", "--output", tmp_path / "run")[0] == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_training_into_an_empty_working_directory(
+    line: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asqp: Asqp
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert asqp("train", "--method", "lexicon", "--dataset", line / "car", "--output", ".")[0] == 0
+    assert (tmp_path / "run.json").is_file()
+
+
+def test_long_texts_are_read_in_pieces(line: Path) -> None:
+    model = load_model(line / "run")
+    sample = next(s for s in open_source(str(line / "car")).samples()["train"] if model.predict_batch([s.text])[0])
+    once = model.predict_batch([sample.text])[0]
+    text = (sample.text.rstrip("。") + "。") * 100
+    quads = model.predict_batch([text])[0]
+    assert all(text[q.aspect_start : q.aspect_end] == q.aspect for q in quads if q.aspect_start >= 0)
+    assert len(quads) > 50 * len(once)
+    assert max(q.aspect_start for q in quads) > len(text) - len(sample.text) - 5
+
+
+def test_a_damaged_install_of_the_metric_is_mended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from asqp_models.metric_cache import install
+
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    main, _ = install()
+    content = main.read_bytes()
+    for damage in (
+        lambda: main.unlink(),
+        lambda: main.write_text(""),
+        lambda: (main.parent / "bundled" / "inputs.py").unlink(),
+    ):
+        damage()
+        assert install()[0] == main
+        assert main.read_bytes() == content
+        assert (main.parent / "bundled" / "inputs.py").is_file()
+    monkeypatch.setattr("asqp_models.metric_cache._MAIN", "# a newer version")
+    assert [path.parent.name for path in install()] == [path.parent.name for path in install()]
+    assert len(list(main.parents[1].iterdir())) == 1  # the older one is gone
+
+
+def test_narrow_terminals_lose_nothing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    from asqp_models.cli import options
+
+    monkeypatch.setattr(options, "terminal_width", lambda: 40)
+    rows = [["lexicon", 33.333, 66.667, 99.99, "最后一列的文字很长很长很长很长很长很长很长很长"]]
+    options.print_table(("method", "P", "R", "F1", "note"), rows, title="t\x1b[31m")
+    out = capsys.readouterr().out
+    assert all(text in out for text in ("lexicon", "33.33", "66.67", "99.99"))
+    assert "".join(line.split("│")[-2].strip() for line in out.splitlines() if line.startswith("│")) == rows[0][-1]
+    assert "\x1b" not in out
+    table = report.Table("T", ["Method", "Car\nP", "Car\nF1", "Digital\nP"], [["m", 1.0, 2.0, 3.0]])
+    assert report.fitting(table, 100) == [table]
+    assert report.fitting(table, 20) == [
+        report.Table("T: Car", ["Method", "P", "F1"], [["m", 1.0, 2.0]]),
+        report.Table("T: Digital", ["Method", "P"], [["m", 3.0]]),
+    ]
+
+
+def test_messages_cannot_steer_the_terminal(tmp_path: Path, line: Path, asqp: Asqp) -> None:
+    (tmp_path / "esc.csv").write_text("a\x1b[31m,b\n1,2\n", encoding="utf-8")
+    code, _, err = asqp("predict", tmp_path / "esc.csv", "--model", line / "run", "--out", tmp_path / "o")
+    assert code == 2
+    assert "\x1b" not in err
+    assert "a\\x1b[31m" in err
+
+
+def test_every_way_to_score_by_command(line: Path, tmp_path: Path, asqp: Asqp) -> None:
+    predictions = line / "run" / "predictions" / "test.jsonl"
+    code, out, _ = asqp(
+        "score",
+        predictions,
+        line / "car",
+        "--json",
+        "--protocol",
+        "acos",
+        "--subtasks",
+        "--bootstrap",
+        100,
+        "--seed",
+        3,
+    )
+    assert code == 0
+    result = json.loads(out)
+    low, high = result["interval"]["f1"]
+    assert low <= result["f1"] <= high
+    assert result["signature"].endswith("|protocol:acos|zero:0|v:0.1.0")
+    assert set(result["subtasks"]) == set(asqp_f1.SUBTASKS)
+    assert asqp("score", predictions, line / "car", "--subtasks", "--bootstrap", 10)[0] == 0
+    code, _, err = asqp("score", tmp_path / "none.jsonl", line / "car")
+    assert (code, "none.jsonl: found no such file" in err) == (2, True)
+    code, _, err = asqp("score", predictions, line / "car", "--thresholds", "9" * 5000)
+    assert (code, "thresholds: found" in err) == (2, True)
+
+
+def test_configs_are_held_to_the_same_limits(line: Path, tmp_path: Path, asqp: Asqp) -> None:
+    code, _, err = asqp("train", "--method", "lexicon", "--dataset", line / "car", "--set", "seed=-5")
+    assert (code, "seed: found -5, expected at least 0" in err) == (2, True)
+    (tmp_path / "deep.yaml").write_text("[" * 5000)
+    assert asqp("train", tmp_path / "deep.yaml")[0] == 2
+    (tmp_path / "config.json").write_text("[" * 100_000)
+    with pytest.raises(DataError, match="found no checkpoint"):
+        load_model(tmp_path)

@@ -34,7 +34,7 @@ def test_csv_with_quotes_new_lines_and_a_long_field(tmp_path: Path) -> None:
     assert reviews(tmp_path / "r.csv", content) == [
         Review("a1", '屏幕大,\n"真的"好'),
         Review("a2", long),
-        Review("3", "没有编号"),
+        Review("row-3", "没有编号"),  # 3 may be another row's id
     ]
 
 
@@ -127,3 +127,58 @@ def test_numbers_and_ids_of_any_type_become_strings(tmp_path: Path) -> None:
     rows = [{"id": 0, "text": "a"}, {"id": "", "text": "b"}, {"review": "c"}]
     found = reviews(tmp_path / "r.jsonl", "\n".join(map(json.dumps, rows)))
     assert found == [Review("0", "a"), Review("2", "b"), Review("3", "c")]
+
+
+def test_an_open_quote_swallows_nothing(tmp_path: Path) -> None:
+    content = 'id,text\n1,好\n2,"奶茶好喝\n' + "".join(f"{i},味道不错\n" for i in range(3, 100))
+    rows = read_reviews(str(tmp_path / "r.csv"))
+    (tmp_path / "r.csv").write_text(content, encoding="utf-8")
+    assert next(rows) == Review("1", "好")
+    with pytest.raises(DataError, match=r"r\.csv:3: is no table: a quote that opens in this row is not closed"):
+        list(rows)
+    with pytest.raises(DataError, match=r"r\.csv:2: is no table"):
+        reviews(tmp_path / "r.csv", 'id,text\n"1,"好"\n"2","坏"\n')
+    # In a tsv a quote is a character.
+    assert reviews(tmp_path / "r.tsv", 'id\ttext\n1\t"好\n2\t坏\n') == [Review("1", '"好'), Review("2", "坏")]
+
+
+def test_other_line_ends_and_delimiters_of_csv(tmp_path: Path) -> None:
+    expected = [Review("1", "好"), Review("2", "坏")]
+    assert reviews(tmp_path / "r.csv", "id,text\r1,好\r2,坏\r") == expected
+    assert reviews(tmp_path / "r.csv", "id;text\n1;好\n2;坏\n") == expected
+
+
+def test_columns_that_are_ambiguous_or_of_another_encoding(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="found the column 'text' twice"):
+        reviews(tmp_path / "r.csv", "text,text\na,b\n")
+    with pytest.raises(DataError, match=r"r\.csv:1: found bytes that are not utf-8 in the header, expected --encoding"):
+        reviews(tmp_path / "r.csv", "编号,评论\n1,好\n".encode("gb18030"))
+    with pytest.raises(DataError, match="is not utf-16"):
+        reviews(tmp_path / "r.csv", "text\n好\n".encode("utf-16")[:-1], encoding="utf-16")
+    with pytest.raises(UsageError, match="encoding: found 'idna'"):
+        reviews(tmp_path / "r.txt", "x", encoding="idna")
+    with pytest.raises(UsageError, match="split: found 'test' for the file"):
+        reviews(tmp_path / "r.txt", "x", split="test")
+
+
+def test_parquet_of_bytes_that_are_no_text(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    column = pa.array([b"\xe5\xa5\xbd", b"\xff"]).cast(pa.binary()).view(pa.string())
+    pq.write_table(pa.table({"text": column}), tmp_path / "r.parquet")
+    assert list(read_reviews(str(tmp_path / "r.parquet"))) == [
+        Review("1", "好"),
+        Review("2", "\\xff", "found bytes that are not utf-8"),
+    ]
+
+
+def test_unreadable_lines_of_a_raw_folder_have_their_rows(tmp_path: Path) -> None:
+    (tmp_path / "test.txt").write_text("好吃####[]\n坏行\n难吃####[]\n", encoding="utf-8")
+    found = list(read_reviews(str(tmp_path)))
+    assert [(review.text, review.error is None) for review in found] == [
+        ("好吃", True),
+        ("坏行", False),
+        ("难吃", True),
+    ]
+    assert f"{tmp_path / 'test.txt'}:2: found no '####['" in str(found[1].error)
