@@ -273,3 +273,19 @@ def test_importing_is_light() -> None:
         "asqp_f1.score([[('c', 'a', 'o', 'POS')]], [[]]); assert not {'scipy', 'pyarrow'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_what_is_very_deep_is_named_not_a_crash() -> None:
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(ScoreError, match="a very deep list"):
+        score([[deep]], [[]])
+
+
+def test_references_from_a_generator_are_read_for_both_systems() -> None:
+    quad = ("a#b", "x", "y", "POS")
+    result = compare([[quad], []], [[], [quad]], ([quad] for _ in range(2)))
+    assert (result["a"], result["b"], result["samples"]) == (2 / 3, 2 / 3, 2)
+    with pytest.raises(ScoreError, match="aos_d"):
+        compare([[quad]], [[quad]], [[quad]], measure="aos_d" + "9" * 5000 + "_f1")
