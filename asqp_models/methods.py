@@ -38,7 +38,10 @@ class Method(Protocol):
         """Read a checkpoint folder."""
 
 
-_HOMES = {"lexicon": "asqp_models.lexicon:LexiconModel"}
+_HOMES = {
+    "lexicon": "asqp_models.lexicon:LexiconModel",
+    "extract-classify": "asqp_models.extract_classify:ExtractClassify",
+}
 
 METHODS = tuple(_HOMES)
 """The methods that can be trained, the floor first."""
@@ -48,12 +51,17 @@ def get_method(name: str) -> Method:
     """The method of that name.
 
     Raises:
-        UsageError: There is none.
+        UsageError: There is none, or it needs libraries that are not installed.
     """
     if name not in _HOMES:
         raise UsageError(f"method: found {name!r}, expected one of {', '.join(METHODS)}")
     module, attribute = _HOMES[name].split(":")
-    method: Method = getattr(import_module(module), attribute)
+    try:
+        method: Method = getattr(import_module(module), attribute)
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"method: found no {error.name}, which {name} needs, expected it after pip install 'asqp[train]'"
+        ) from error
     return method
 
 

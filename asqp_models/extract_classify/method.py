@@ -1,0 +1,198 @@
+"""Extract-Classify as a method: trained on samples, loaded from a checkpoint folder, predicting quads."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from transformers import AutoTokenizer, set_seed
+
+from asqp_datasets.errors import AsqpError, DataError, UsageError
+from asqp_datasets.schema import Quad, Sample
+from asqp_models.extract_classify.configuration import METHOD
+from asqp_models.extract_classify.decoding import Decoder, ScoredQuad
+from asqp_models.extract_classify.features import Windower, examples
+from asqp_models.extract_classify.modeling import ExtractClassifyModel
+from asqp_models.extract_classify.settings import Settings
+from asqp_models.extract_classify.training import fit, quiet_libraries
+
+
+class ExtractClassify:
+    """A model with its tokenizer.
+
+    Args:
+        model: The model.
+        tokenizer: The tokenizer of its encoder.
+        batch_size: Windows that are encoded together in prediction.
+        history: What was logged in training.
+    """
+
+    def __init__(
+        self,
+        model: ExtractClassifyModel,
+        tokenizer: Any,
+        *,
+        batch_size: int = 32,
+        history: Sequence[dict[str, Any]] = (),
+    ) -> None:
+        self.model, self.tokenizer, self.history = model, tokenizer, list(history)
+        self._decoder = Decoder(model, tokenizer, batch_size)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The model's configuration as stored, with its ``asqp`` block."""
+        config: dict[str, Any] = json.loads(self.model.config.to_json_string())
+        return config
+
+    @classmethod
+    def train(
+        cls,
+        train: Sequence[Sample],
+        validation: Sequence[Sample],
+        *,
+        language: str,
+        seed: int = 0,
+        progress: bool = False,
+        folder: str | Path | None = None,
+        arguments: dict[str, Any] | None = None,
+        **settings: Any,
+    ) -> ExtractClassify:
+        """Fit to train; keep the epoch with the best F1 on validation.
+
+        Args:
+            train: At least one sample.
+            validation: If empty, the last epoch is kept.
+            language: ``zh``, ``en`` or another code, for the checkpoint.
+            seed: Of the heads' first weights, of the order of samples and of dropout.
+            progress: Whether to show a bar and say what cannot be used.
+            folder: Keeps the checkpoints of the training, from which a later call goes on; default: none are kept.
+            arguments: Anything else that ``transformers.TrainingArguments`` takes.
+            settings: The fields of :class:`Settings`, ``encoder`` at least.
+
+        Raises:
+            UsageError: A setting is not as described, there is no quad to learn from, or the loss is not finite.
+            DataError: The encoder cannot be loaded, or a quad's offsets are wrong.
+        """
+        wanted = Settings.from_dict(settings)
+        categories = sorted({quad.category for sample in train for quad in sample.quads})
+        if not categories:
+            raise UsageError("train: found no quads, expected one at least")
+        set_seed(seed)
+        with quiet_libraries():
+            tokenizer = _tokenizer(wanted.encoder)
+            model = ExtractClassifyModel.from_encoder(
+                wanted.encoder, categories, language=language, **wanted.model_options()
+            )
+        windower = Windower(tokenizer, wanted.max_seq_length, wanted.doc_stride)
+        learned, unused = examples(
+            train, windower, categories, negatives=wanted.negatives, always=wanted.implicit == "always"
+        )
+        if progress and any(unused):
+            print(
+                f"{METHOD}: {unused.unlocated} quads are not used, as the place of a term is not known; the pairs of "
+                f"{unused.apart} are not, as no window of {wanted.max_seq_length} tokens holds both terms",
+                file=sys.stderr,
+            )
+        scratch = None if folder is not None else tempfile.mkdtemp(prefix="asqp-training-")
+        try:
+            history = fit(
+                model,
+                tokenizer,
+                learned,
+                validation,
+                wanted,
+                folder=Path(folder or scratch or ""),
+                seed=seed,
+                progress=progress,
+                **({"save_only_model": scratch is not None} | (arguments or {})),
+            )
+        finally:
+            if scratch is not None:
+                shutil.rmtree(scratch, ignore_errors=True)
+        return cls(model, tokenizer, history=history)
+
+    def predict_batch(self, texts: Sequence[str]) -> list[list[Quad]]:
+        """The quads of each text, by place, none twice; offsets are true in the text as it is given."""
+        return [[each.quad for each in quads] for quads in self.predict_scored(texts)]
+
+    def predict_scored(self, texts: Sequence[str], threshold: float | None = None) -> list[list[ScoredQuad]]:
+        """The quads of each text with their scores.
+
+        Args:
+            texts: Of any length.
+            threshold: Least score; default: the configuration's.
+        """
+        return self._decoder(texts, threshold)
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Write ``config.json``, ``model.safetensors`` and the tokenizer; the same model gives the same bytes.
+
+        Args:
+            folder: Made if missing.
+        """
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(prefix=".saving-", dir=folder))
+        try:
+            with quiet_libraries():
+                self.model.save_pretrained(work)
+                self.tokenizer.save_pretrained(work)
+            for file in sorted(work.iterdir()):
+                file.replace(folder / file.name)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+
+    @classmethod
+    def from_pretrained(cls, folder: str | Path) -> ExtractClassify:
+        """Read what :meth:`save_pretrained` wrote.
+
+        Raises:
+            DataError: A file is missing, damaged or of another method.
+        """
+        folder = Path(folder)
+        try:
+            config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+            method = config["asqp"]["method"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise DataError(
+                f"cannot be read ({type(error).__name__}), expected the configuration of a {METHOD} checkpoint",
+                path=folder / "config.json",
+            ) from error
+        if method != METHOD:
+            raise DataError(f"found {method!r:.60}, expected {METHOD!r}", path=folder / "config.json", field="method")
+        with quiet_libraries():
+            try:
+                model, report = ExtractClassifyModel.from_pretrained(
+                    folder, local_files_only=True, use_safetensors=True, output_loading_info=True
+                )
+            except AsqpError as error:
+                raise DataError(str(error), path=folder / "config.json") from error
+            except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+                message = (str(error).splitlines() or [""])[0]
+                raise DataError(f"cannot be loaded: {message:.200}", path=folder) from error
+            wrong = {name: sorted(map(str, report.get(name) or ())) for name in _REPORTED}
+            for name, keys in wrong.items():
+                if keys:
+                    raise DataError(
+                        f"found {len(keys)} weights that are {name.partition('_')[0]}, such as {keys[0]:.80}, expected "
+                        "those of config.json",
+                        path=folder / "model.safetensors",
+                    )
+            return cls(model, _tokenizer(folder))
+
+
+_REPORTED = ("missing_keys", "unexpected_keys", "mismatched_keys")
+
+
+def _tokenizer(name_or_path: str | Path) -> Any:
+    try:
+        return AutoTokenizer.from_pretrained(name_or_path)
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+        message = (str(error).splitlines() or [type(error).__name__])[0]
+        raise DataError(f"has no tokenizer that can be loaded: {message:.200}", path=name_or_path) from error
