@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from asqp_models.extract_classify.features import (
     Windower,
     candidate_pairs,
     character_span,
+    home_of,
     pad,
     spans_of,
     tokens_of,
@@ -47,6 +49,10 @@ class _Pair(NamedTuple):
     opinion: Span
     row: int
     positions: tuple[int, int, int, int]
+
+
+def _pair(text: int, aspect: Span, opinion: Span, row: int, window: Window) -> _Pair:
+    return _Pair(text, aspect, opinion, row, window.positions(aspect, opinion))
 
 
 class Decoder:
@@ -142,13 +148,35 @@ class Decoder:
             lead = text.windows[0].lead
             of_text = tags[number][lead : lead + text.windows[-1].end]
             found = [spans_of(of_text, begin) for begin in (B_ASPECT, B_OPINION)]
-            for row, window in zip(text.rows, text.windows, strict=True):
-                terms = self._terms(window, found, flags[row])
-                if terms is None:
-                    continue
-                for aspect, opinion in candidate_pairs(window, text.windows, *terms):
-                    pairs.append(_Pair(number, aspect, opinion, row, window.positions(aspect, opinion)))
+            pairs += self._pairs(number, text, found, flags)
         return pairs
+
+    def _pairs(
+        self, number: int, text: _Text, found: Sequence[Sequence[Span]], flags: Sequence[Sequence[bool]]
+    ) -> Iterator[_Pair]:
+        """The pairs of a text's terms. A term that would be in none is paired with the implicit one."""
+        always = self.model.config.implicit == "always"
+        alone = [set(spans) for spans in found]
+        for row, window in zip(text.rows, text.windows, strict=True):
+            terms = [
+                set(spans[bisect_left(spans, (window.first, 0)) : bisect_left(spans, (window.end, 0))])
+                | ({IMPLICIT} if flag or always else set())
+                for spans, flag in zip(found, flags[row], strict=True)
+            ]
+            if not all(terms):
+                if IMPLICIT in terms[0] | terms[1]:
+                    yield _pair(number, IMPLICIT, IMPLICIT, row, window)
+                continue
+            for aspect, opinion in candidate_pairs(window, text.windows, terms[0], terms[1]):
+                yield _pair(number, aspect, opinion, row, window)
+                alone[0].discard(aspect)
+                alone[1].discard(opinion)
+        for role, spans in enumerate(alone):
+            for span in sorted(spans):
+                aspect, opinion = (IMPLICIT, span) if role else (span, IMPLICIT)
+                home = home_of(text.windows, aspect, opinion)
+                if home is not None:
+                    yield _pair(number, aspect, opinion, text.rows[home], text.windows[home])
 
     def _merge(self, text: _Text, emissions: Tensor) -> Tensor:
         """The scores of a text's tokens, each from its home, between those of the special tokens at both ends."""
@@ -159,23 +187,6 @@ class Decoder:
             parts.append(emissions[row, window.home[0] + shift : window.home[1] + shift])
         parts.append(emissions[text.rows[-1], last.lead + len(last.offsets) : len(last.input_ids)])
         return torch.cat(parts)
-
-    def _terms(
-        self, window: Window, found: Sequence[Sequence[Span]], flags: Sequence[bool]
-    ) -> tuple[set[Span], set[Span]] | None:
-        """The aspects and the opinions that are candidates in a window; None if there is nothing in it.
-
-        Where there is a term of one kind, the other kind always has one: at least the implicit one.
-        """
-        always = self.model.config.implicit == "always"
-        terms = [
-            {span for span in spans if window.first <= span[0] and span[1] <= window.end}
-            | ({IMPLICIT} if flag or always else set())
-            for spans, flag in zip(found, flags, strict=True)
-        ]
-        if not any(terms):
-            return None
-        return terms[0] or {IMPLICIT}, terms[1] or {IMPLICIT}
 
     def _classes(
         self, pairs: Sequence[_Pair], hidden: dict[int, Tensor], threshold: float

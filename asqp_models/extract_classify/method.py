@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError
+from tokenizers import Tokenizer as BackendTokenizer
 from transformers import AutoTokenizer, set_seed
 
 from asqp_datasets.errors import AsqpError, DataError, UsageError
@@ -169,30 +170,45 @@ class ExtractClassify:
         with quiet_libraries():
             try:
                 model, report = ExtractClassifyModel.from_pretrained(
-                    folder, local_files_only=True, use_safetensors=True, output_loading_info=True
+                    folder,
+                    local_files_only=True,
+                    use_safetensors=True,
+                    ignore_mismatched_sizes=True,  # reported below
+                    output_loading_info=True,
                 )
             except AsqpError as error:
                 raise DataError(str(error), path=folder / "config.json") from error
             except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-                message = (str(error).splitlines() or [""])[0]
-                raise DataError(f"cannot be loaded: {message:.200}", path=folder) from error
-            wrong = {name: sorted(map(str, report.get(name) or ())) for name in _REPORTED}
-            for name, keys in wrong.items():
+                raise DataError(f"cannot be loaded: {_first_line(error):.200}", path=folder) from error
+            for name in ("missing_keys", "unexpected_keys", "mismatched_keys"):
+                keys = sorted(key if isinstance(key, str) else key[0] for key in report[name])
                 if keys:
                     raise DataError(
                         f"found {len(keys)} weights that are {name.partition('_')[0]}, such as {keys[0]:.80}, expected "
                         "those of config.json",
                         path=folder / "model.safetensors",
                     )
-            return cls(model, _tokenizer(folder))
+            return cls(model, _stored_tokenizer(folder))
 
 
-_REPORTED = ("missing_keys", "unexpected_keys", "mismatched_keys")
+def _stored_tokenizer(folder: Path) -> Any:
+    """The tokenizer of a checkpoint; ``AutoTokenizer`` makes an empty one up where the file is missing or damaged."""
+    path = folder / "tokenizer.json"
+    try:
+        BackendTokenizer.from_str(path.read_text(encoding="utf-8"))
+    except Exception as error:  # the library raises Exception itself
+        message = getattr(error, "strerror", None) or _first_line(error)
+        raise DataError(f"cannot be read as a tokenizer: {message:.200}", path=path) from error
+    return _tokenizer(folder)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def _tokenizer(name_or_path: str | Path) -> Any:
     try:
         return AutoTokenizer.from_pretrained(name_or_path)
     except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
-        message = (str(error).splitlines() or [type(error).__name__])[0]
-        raise DataError(f"has no tokenizer that can be loaded: {message:.200}", path=name_or_path) from error
+        message = f"has no tokenizer that can be loaded: {_first_line(error):.200}"
+        raise DataError(message, path=name_or_path) from error

@@ -110,7 +110,7 @@ class ExtractClassifyModel(PreTrainedModel):
             pretrained = _without_pooler(AutoModel.from_pretrained(name_or_path, dtype=torch.float32))
         except (OSError, ValueError, RuntimeError) as error:
             raise DataError(f"cannot be loaded as an encoder: {_first_line(error)}", path=name_or_path) from error
-        encoder.dtype = None
+        encoder.dtype, encoder.name_or_path = torch.float32, ""
         model = cls(ExtractClassifyConfig(encoder=encoder, asqp=asqp_block(language, categories), **options))
         for part in model.encoders:
             part.load_state_dict(pretrained.state_dict())

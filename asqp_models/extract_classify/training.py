@@ -7,6 +7,7 @@ under one schedule, and the epoch is chosen by the score of the quads, which nee
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -97,7 +98,7 @@ class ExtractClassifyTrainer(Trainer):
         output = model(**inputs)
         if not torch.isfinite(output.loss):
             raise UsageError(
-                f"learning_rate: found {self.settings.learning_rate:g}, with which the loss is {float(output.loss)} at "
+                f"learning_rate: found {self.settings.learning_rate:g}, with which the loss is {output.loss.item()} at "
                 f"step {self.state.global_step + 1}, expected a lower one"
             )
         return (output.loss, output) if return_outputs else output.loss
@@ -246,6 +247,7 @@ def fit(
         "data_seed": seed,
     }
     decoder = Decoder(model, tokenizer)
+    config = copy.deepcopy(model.config)
 
     def join(rows: Sequence[dict[str, Any]]) -> dict[str, torch.Tensor]:
         return collate(
@@ -274,6 +276,7 @@ def fit(
             trainer.add_callback(EarlyStoppingCallback(settings.early_stopping))
         trainer.train(resume_from_checkpoint=get_last_checkpoint(str(folder)))
     model.cpu()
+    model.config = config  # Trainer has written keys of generation into it
     history: list[dict[str, Any]] = trainer.state.log_history
     for row in history:
         if row["step"] == trainer.state.best_global_step and "eval_threshold" in row:
