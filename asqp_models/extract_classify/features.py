@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from asqp_datasets.errors import DataError
+from asqp_datasets.errors import DataError, UsageError
 from asqp_datasets.schema import NULL, SENTIMENTS, Quad, Sample
 
 O, B_ASPECT, I_ASPECT, B_OPINION, I_OPINION = range(5)  # noqa: E741 - the field's name
@@ -73,11 +73,15 @@ class Windower:
 
     Raises:
         DataError: The tokenizer is not as described.
+        UsageError: A window is longer than the tokenizer says that its encoder can read.
     """
 
     def __init__(self, tokenizer: Any, max_seq_length: int, doc_stride: int) -> None:
         if not getattr(tokenizer, "is_fast", False):
             raise DataError(f"found {type(tokenizer).__name__}, expected a fast tokenizer, which knows offsets")
+        most = tokenizer.model_max_length
+        if max_seq_length > most:
+            raise UsageError(f"max_seq_length: found {max_seq_length}, expected at most {most}, as the tokenizer")
         self.tokenizer, self.max_seq_length, self.doc_stride = tokenizer, max_seq_length, doc_stride
         tokenizer.truncation_side = "right"
         of_text = [i for i, part in enumerate(tokenizer("a").sequence_ids(0)) if part == 0]

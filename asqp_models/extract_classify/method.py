@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 import tempfile
@@ -73,6 +74,7 @@ class ExtractClassify:
             seed: Of the heads' first weights, of the order of samples and of dropout.
             progress: Whether to show a bar and say what cannot be used.
             folder: Keeps the checkpoints of the training, from which a later call goes on; default: none are kept.
+                Several processes need one that they share.
             arguments: Anything else that ``transformers.TrainingArguments`` takes.
             settings: The fields of :class:`Settings`, ``encoder`` at least.
 
@@ -100,6 +102,8 @@ class ExtractClassify:
                 f"{unused.apart} are not, as no window of {wanted.max_seq_length} tokens holds both terms",
                 file=sys.stderr,
             )
+        if folder is None and int(os.environ.get("WORLD_SIZE", "1")) > 1:
+            raise UsageError("folder: found none, expected one that all processes of the training share")
         scratch = None if folder is not None else tempfile.mkdtemp(prefix="asqp-training-")
         try:
             history = fit(

@@ -240,6 +240,9 @@ def fit(
         "report_to": "none",
         "remove_unused_columns": False,
         "disable_tqdm": True,
+        "log_level": "error",
+        "log_level_replica": "error",
+        "ddp_find_unused_parameters": False,
         "dataloader_pin_memory": torch.cuda.is_available(),
         "bf16": settings.precision == "bf16",
         "fp16": settings.precision == "fp16",
@@ -274,6 +277,7 @@ def fit(
             trainer.add_callback(_Clip(model.step_parameters(), settings.max_grad_norm))
         if settings.early_stopping and validation:
             trainer.add_callback(EarlyStoppingCallback(settings.early_stopping))
+        folder.mkdir(parents=True, exist_ok=True)
         trainer.train(resume_from_checkpoint=get_last_checkpoint(str(folder)))
     model.cpu()
     model.config = config  # Trainer has written keys of generation into it
