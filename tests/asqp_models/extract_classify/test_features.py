@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -200,3 +201,25 @@ def test_a_batch_is_padded_to_its_longest(windower: Windower) -> None:
 def test_a_slow_tokenizer_is_refused() -> None:
     with pytest.raises(DataError, match="found object, expected a fast tokenizer"):
         Windower(object(), 32, 8)
+
+
+def test_real_chinese_terms_come_back_from_their_tokens(raw_dir: Path) -> None:
+    from transformers import BertTokenizer
+
+    from asqp_datasets.sources import open_source
+
+    samples = open_source("zh-food-beverage").samples()["train"]
+    characters = sorted({character for each in samples for character in each.text.lower()})
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *characters, *(f"##{each}" for each in characters)]
+    windower = Windower(BertTokenizer(vocab={word: i for i, word in enumerate(words)}), 128, 32)
+    compared = 0
+    for each, windows in zip(samples, windower([each.text for each in samples]), strict=True):
+        tokens = tokens_of(windows)
+        for quad in each.quads:
+            for start, end in (quad[4:6], quad[6:8]):
+                if start >= 0:
+                    span = token_span(tokens, start, end)
+                    assert span is not None
+                    assert character_span(tokens, span, each.text) == (start, end)
+                    compared += 1
+    assert compared > 20_000
