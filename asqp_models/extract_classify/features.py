@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from asqp_datasets.errors import DataError, UsageError
-from asqp_datasets.schema import NULL, SENTIMENTS, Quad, Sample
+from asqp_datasets.schema import NULL, SENTIMENTS, Sample
 
 O, B_ASPECT, I_ASPECT, B_OPINION, I_OPINION = range(5)  # noqa: E741 - the field's name
 NUM_TAGS = 5
@@ -165,7 +165,9 @@ class Unused(NamedTuple):
 
     Args:
         unlocated: Quads with a term whose place in the text is not known, or that no token covers.
-        apart: Quads whose terms stand in no common window: their terms are learned, their pair is not.
+        apart: Quads whose terms stand in no common window.
+
+    The terms that have a place are learned, the pair is not.
     """
 
     unlocated: int = 0
@@ -200,13 +202,14 @@ def examples(
         for quad in sample.quads:
             if quad.category not in index:
                 raise DataError(f"found {quad.category!r:.60} in sample {sample.id!r:.60}, expected a known category")
-            terms = _spans(quad, sample, tokens)
-            if terms is None:
+            aspect = _span(quad.aspect, quad.aspect_start, quad.aspect_end, sample, tokens)
+            opinion = _span(quad.opinion, quad.opinion_start, quad.opinion_end, sample, tokens)
+            tagged.append((aspect or IMPLICIT, opinion or IMPLICIT))
+            if aspect is None or opinion is None:
                 unlocated += 1
                 continue
-            tagged.append(terms)
             label = index[quad.category] * len(SENTIMENTS) + SENTIMENTS.index(quad.sentiment)
-            gold.setdefault(terms, set()).add(label)
+            gold.setdefault((aspect, opinion), set()).add(label)
         in_window: list[dict[tuple[Span, Span], set[int]]] = [{} for _ in windows]
         for terms, labels in gold.items():
             homes = range(len(windows)) if terms == (IMPLICIT, IMPLICIT) else [home_of(windows, *terms)]
@@ -270,12 +273,6 @@ def candidate_pairs(
 def tokens_of(windows: Sequence[Window]) -> list[tuple[int, int]]:
     """The offsets of all tokens of a text."""
     return [offset for w in windows for offset in w.offsets[w.home[0] - w.first : w.home[1] - w.first]]
-
-
-def _spans(quad: Quad, sample: Sample, tokens: Sequence[tuple[int, int]]) -> tuple[Span, Span] | None:
-    aspect = _span(quad.aspect, quad.aspect_start, quad.aspect_end, sample, tokens)
-    opinion = _span(quad.opinion, quad.opinion_start, quad.opinion_end, sample, tokens)
-    return None if aspect is None or opinion is None else (aspect, opinion)
 
 
 def _span(term: str, start: int, end: int, sample: Sample, tokens: Sequence[tuple[int, int]]) -> Span | None:

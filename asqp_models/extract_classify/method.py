@@ -98,8 +98,8 @@ class ExtractClassify:
         )
         if progress and any(unused):
             print(
-                f"{METHOD}: {unused.unlocated} quads are not used, as the place of a term is not known; the pairs of "
-                f"{unused.apart} are not, as no window of {wanted.max_seq_length} tokens holds both terms",
+                f"{METHOD}: {unused.unlocated} quads have a term whose place is not known, {unused.apart} have terms "
+                f"that no window of {wanted.max_seq_length} tokens holds together: their pairs are not learned",
                 file=sys.stderr,
             )
         if folder is None and int(os.environ.get("WORLD_SIZE", "1")) > 1:
