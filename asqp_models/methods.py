@@ -30,7 +30,14 @@ class Method(Protocol):
     """A class that trains and loads a :class:`Model`."""
 
     def train(
-        self, train: Sequence[Sample], validation: Sequence[Sample], *, language: str, seed: int, progress: bool
+        self,
+        train: Sequence[Sample],
+        validation: Sequence[Sample],
+        *,
+        language: str,
+        seed: int,
+        progress: bool,
+        **settings: Any,
     ) -> Model:
         """Fit to train, choose on validation."""
 

@@ -11,10 +11,12 @@ import hashlib
 import json
 import os
 import platform
+import re
+import shutil
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -42,12 +44,39 @@ class RunConfig:
         dataset: A dataset folder, a corpus id or a Hub dataset, split into train, validation and test.
         seed: Random seed.
         revision: Revision of a Hub dataset.
+        settings: The method's own hyper-parameters, by name.
     """
 
     method: str
     dataset: str
     seed: int = 0
     revision: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> RunConfig:
+        """A configuration from the keys of a file and the command line; what is not general is the method's."""
+        general = {key: value for key, value in values.items() if key in CONFIG_KEYS and key != "output"}
+        own = {key: _as_number(value) for key, value in values.items() if key not in CONFIG_KEYS}
+        return cls(**general, settings=own)
+
+    def check(self) -> None:
+        """Refuse settings that the method does not have, before anything is loaded.
+
+        Raises:
+            UsageError: The method, the seed or a setting is not as it should be.
+        """
+        method = get_method(self.method)
+        if self.seed < 0:
+            raise UsageError(f"seed: found {self.seed}, expected at least 0")
+        check = getattr(method, "check_settings", None)
+        if check is not None:
+            check(self.settings)
+        elif self.settings:
+            found, expected = next(iter(self.settings)), ", ".join(CONFIG_KEYS)
+            raise UsageError(
+                f"{found}: found an unknown key, expected one of {expected}: {self.method} has no settings"
+            )
 
 
 @dataclass(frozen=True)
@@ -91,11 +120,9 @@ def read_config(path: str | Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise DataError(f"found {content!r:.60}, expected keys: {', '.join(CONFIG_KEYS)}", path=path)
     for key, value in content.items():
-        if key not in CONFIG_KEYS:
-            raise DataError(
-                f"found an unknown key, expected one of {', '.join(CONFIG_KEYS)}", path=path, field=str(key)
-            )
-        if not isinstance(value, CONFIG_KEYS[key]) or isinstance(value, bool):
+        if not isinstance(key, str):
+            raise DataError("found a key that is no string", path=path, field=str(key))
+        if key in CONFIG_KEYS and (not isinstance(value, CONFIG_KEYS[key]) or isinstance(value, bool)):
             raise DataError(f"found {value!r:.60}, expected {CONFIG_KEYS[key].__name__}", path=path, field=key)
     return content
 
@@ -115,9 +142,10 @@ def train(config: RunConfig, output: Path, *, overwrite: bool = False, progress:
         UsageError: The method is unknown, or another run stands in the folder.
         DataError: The dataset cannot be read or has no train split.
     """
+    config.check()
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise UsageError("found several processes, expected one: a run is trained by one process")
     method = get_method(config.method)
-    if config.seed < 0:
-        raise UsageError(f"seed: found {config.seed}, expected at least 0")
     source = open_source(config.dataset, revision=config.revision, progress=progress)
     splits = source.samples()
     if not splits.get("train"):
@@ -136,15 +164,21 @@ def train(config: RunConfig, output: Path, *, overwrite: bool = False, progress:
         if finished:
             return finished
         started = time.perf_counter()
+        own: dict[str, Any] = dict(config.settings)
+        unfinished = output.resolve().with_name(f".{output.resolve().name}.unfinished")
+        if getattr(method, "keeps_checkpoints", False):
+            own["folder"] = _take_up(unfinished, asked)
         model = method.train(
             splits["train"],
             splits.get("validation", []),
             language=source.language,
             seed=config.seed,
             progress=progress,
+            **own,
         )
         times = {"training_seconds": round(time.perf_counter() - started, 3)}
         model.save_pretrained(work / "checkpoint")
+        _write_lines(work / "history.jsonl", map(_without_times, getattr(model, "history", [])))
         seen = {sample.text for sample in splits["train"]}
         metrics = []
         for name in ("validation", "test"):
@@ -161,13 +195,31 @@ def train(config: RunConfig, output: Path, *, overwrite: bool = False, progress:
                     [quads[i] for i in chosen], [part[i].quads for i in chosen], source.language, breakdown=keep is None
                 )
                 metrics.append({"split": name, "subset": subset, **scores})
-        (work / "metrics.jsonl").write_text(
-            "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in metrics), encoding="utf-8"
-        )
+        _write_lines(work / "metrics.jsonl", metrics)
         _write_json(work / "environment.json", _environment() | times)
         _write_json(work / "run.json", asked | {"files": _digests(work)})
         replace_folder(work, output)
+        shutil.rmtree(unfinished, ignore_errors=True)
     return load_run(output)
+
+
+def _take_up(folder: Path, asked: dict[str, Any]) -> Path:
+    """The folder of an unfinished training's checkpoints; those of another training are dropped."""
+    note = folder / "asked.json"
+    wanted = json.dumps(asked, sort_keys=True)
+    if not note.is_file() or note.read_text(encoding="utf-8") != wanted:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        note.write_text(wanted, encoding="utf-8")
+    return folder / "checkpoints"
+
+
+def _without_times(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if not key.endswith(("runtime", "_per_second"))}
+
+
+def _write_lines(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
 
 
 def load_run(folder: str | Path) -> Run:
@@ -181,7 +233,7 @@ def load_run(folder: str | Path) -> Run:
         asked = json.loads((folder / "run.json").read_text(encoding="utf-8"))
         environment = json.loads((folder / "environment.json").read_text(encoding="utf-8"))
         metrics = [json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
-        config = RunConfig(asked["method"], asked["dataset"], asked["seed"], asked["revision"])
+        config = RunConfig(asked["method"], asked["dataset"], asked["seed"], asked["revision"], asked["settings"])
         if not all(isinstance(row, dict) and {"split", "subset", "f1"} <= set(row) for row in metrics):
             raise TypeError
         return Run(folder, config, asked["corpus"], asked["language"], asked["synthetic"], metrics, environment)
@@ -240,19 +292,34 @@ def _write_json(path: Path, value: Any) -> None:
     path.write_text(json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
+def _as_number(value: Any) -> Any:
+    """YAML takes 2e-5, without a point, for a string."""
+    if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]+(\.[0-9]*)?[eE][+-]?[0-9]{1,3}", value):
+        return float(value)
+    return value
+
+
 def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
-    """The keys and values of ``--set key=value``.
+    """The keys and values of ``--set key=value``; a value is read as YAML would.
 
     Raises:
-        UsageError: A key is unknown, or a value has not its type.
+        UsageError: It has no ``=``, or a general key has not its type.
     """
+    import yaml
+
     result: dict[str, Any] = {}
     for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals or key not in CONFIG_KEYS:
-            raise UsageError(f"set: found {setting!r}, expected KEY=VALUE with a key of {', '.join(CONFIG_KEYS)}")
+        key, equals, text = setting.partition("=")
+        if not equals or not key:
+            raise UsageError(f"set: found {setting!r}, expected KEY=VALUE")
         try:
-            result[key] = CONFIG_KEYS[key](value)
-        except ValueError:
-            raise UsageError(f"set: found {value!r} for {key}, expected {CONFIG_KEYS[key].__name__}") from None
+            value = yaml.safe_load(text)
+        except yaml.YAMLError:
+            value = text
+        kind = CONFIG_KEYS.get(key)
+        if kind is str:
+            value = text
+        if kind is not None and (not isinstance(value, kind) or isinstance(value, bool)):
+            raise UsageError(f"set: found {text!r} for {key}, expected {kind.__name__}")
+        result[key] = value
     return result

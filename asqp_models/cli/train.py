@@ -11,12 +11,12 @@ from asqp_models.cli.options import json_option, print_json, print_table, quiet_
 
 @click.command()
 @click.argument("config", required=False, type=click.Path(path_type=Path))
-@click.option("--method", metavar="METHOD", help="What to train: lexicon.")
+@click.option("--method", metavar="METHOD", help="What to train: lexicon or extract-classify.")
 @click.option("--dataset", metavar="DATASET", help="Dataset folder, corpus id or Hub dataset.")
 @click.option("--output", type=click.Path(path_type=Path), help="Run folder; default: runs/DATASET_METHOD_seedN.")
 @click.option("--seed", type=click.IntRange(min=0), help="Random seed; default: 0.")
 @click.option("--revision", metavar="REV", help="Revision of a dataset on the Hub.")
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a key of CONFIG.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Set a key of CONFIG.")
 @click.option("--overwrite", is_flag=True, help="Replace another run in the folder.")
 @json_option
 @quiet_option
@@ -34,12 +34,14 @@ def train(
 ) -> None:
     """Train a method on a dataset and score it on validation and test.
 
-    CONFIG is a YAML file with the keys method, dataset, seed, output, revision; options go before it. A run that is
-    there already, with the same data and settings, is not run again.
+    CONFIG is a YAML file with the keys method, dataset, seed, output, revision and the method's own; options go before
+    it. A run that is there already, with the same data and settings, is not run again; one that was stopped goes on
+    from its last checkpoint.
 
     \b
     Example:
       asqp train --method lexicon --dataset asqp/zh-food-beverage --output runs/zh
+      asqp train configs/restaurant-acos_extract-classify.yaml --set negatives=true --set epochs=10
     """
     from asqp_datasets.errors import UsageError
     from asqp_models import training
@@ -51,8 +53,8 @@ def train(
     for key in ("method", "dataset"):
         if key not in given:
             raise UsageError(f"{key}: found none, expected --{key} or a CONFIG with it")
-    folder = given.pop("output", None)
-    wanted = training.RunConfig(**given)
+    folder = given.get("output")
+    wanted = training.RunConfig.from_dict(given)
     name = Path(wanted.dataset).name
     target = output or Path(folder or f"runs/{name}_{wanted.method}_seed{wanted.seed}")
     run = training.train(wanted, target, overwrite=overwrite, progress=show_progress(quiet))

@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,13 @@ class ExtractClassify:
     ) -> None:
         self.model, self.tokenizer, self.history = model, tokenizer, list(history)
         self._decoder = Decoder(model, tokenizer, batch_size)
+
+    keeps_checkpoints = True
+
+    @staticmethod
+    def check_settings(settings: Mapping[str, Any]) -> None:
+        """Raise :class:`UsageError` if they are not those of :class:`Settings`; nothing is loaded."""
+        Settings.from_dict(settings)
 
     @property
     def config(self) -> dict[str, Any]:

@@ -77,8 +77,8 @@ def test_settings_and_configs(line: Path, tmp_path: Path, asqp: Asqp) -> None:
     assert training.load_run(tmp_path / "from-config").config.seed == 4
     for content, message in (
         (
-            "method: lexicon\nlearning_rate: 1\n",
-            "[learning_rate]: found an unknown key, expected one of method, dataset",
+            f"method: lexicon\ndataset: {line / 'car'}\nlearning_rate: 1\n",
+            "learning_rate: found an unknown key, expected one of method, dataset",
         ),
         ("seed: many\n", "[seed]: found 'many', expected int"),
         ("[", "cannot be read as YAML"),
@@ -168,3 +168,19 @@ def test_checkpoints_that_are_none(tmp_path: Path) -> None:
         (tmp_path / "config.json").write_text(content)
         with pytest.raises(DataError):
             load_model(tmp_path)
+
+
+def test_settings_are_checked_before_anything_is_loaded(tmp_path: Path, asqp: Asqp) -> None:
+    pytest.importorskip("transformers", reason="the train extra is not installed")
+    config = tmp_path / "c.yaml"
+    config.write_text("method: extract-classify\ndataset: nowhere\nencoder: none\nlearning_rate: 2e-5\n")
+    for setting, message in (
+        ("epochs=0", "epochs: found 0, expected an integer of at least 1"),
+        ("learning_rate=2e1", "learning_rate: found 20.0, expected a number above 0, up to 1"),
+        ("negatives=maybe", "negatives: found 'maybe', expected true or false"),
+        ("layers=2", "layers: found an unknown key, expected one of encoder, epochs"),
+    ):
+        code, _, err = asqp("train", config, "--set", setting)
+        assert (code, message in err) == (2, True), err
+    code, _, err = asqp("train", config, "--set", "negatives=true")
+    assert (code, "dataset: found 'nowhere'" in err) == (2, True)
