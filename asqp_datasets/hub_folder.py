@@ -14,6 +14,8 @@ from pathlib import Path
 from asqp_datasets.errors import DataError
 from asqp_datasets.front_matter import listed_files, read_facts
 
+_OURS = re.compile(r"[a-z]+-[0-9]{5}-of-[0-9]{5}-[0-9a-f]{16}\.parquet")
+
 
 def named_by_content(paths: list[Path]) -> list[Path]:
     """Rename the shards of a split to ``{stem}-of-{count}-{hash of their content}.parquet``."""
@@ -51,9 +53,7 @@ def refuse_foreign(out: Path, *, views: bool = False) -> None:
 
 def _is_half_installed(out: Path) -> bool:
     """Whether the folder is what a build leaves that was killed while it put a first dataset in its place."""
-    inside = list(out.rglob("*"))
-    ours = re.compile(r"[a-z]+-\d{5}-of-\d{5}-[0-9a-f]{16}\.parquet")
-    return all(path.is_dir() or ours.fullmatch(path.name) for path in inside)
+    return all(path.is_dir() or _OURS.fullmatch(path.name) for path in out.rglob("*"))
 
 
 def lock_path(out: Path) -> Path:
@@ -82,25 +82,24 @@ def work_folder(out: Path) -> Iterator[Path]:
             shutil.rmtree(work, ignore_errors=True)
 
 
-def replace_folder(new: Path, out: Path) -> None:
-    """Put a complete folder in the place of another, which is dropped; an empty one stays, and is filled.
+def fill_folder(new: Path, out: Path, last: str) -> None:
+    """Put a complete folder in its place; in one that is there, files of other names stay.
 
     Args:
         new: The folder, on the same disk.
-        out: Its place.
+        out: Its place. It may be somebody's working directory, so it is never renamed.
+        last: The file without which the rest counts for nothing; it comes last.
     """
     out = out.resolve()
-    new.chmod(0o755)  # work folders are private
     if not out.exists():
+        new.chmod(0o755)  # work folders are private
         new.rename(out)
-    elif any(out.iterdir()):
-        old = new.with_name(f"{new.name}-old")
-        out.rename(old)
-        new.rename(out)
-        shutil.rmtree(old, ignore_errors=True)
-    else:  # it may be somebody's working directory
-        for path in sorted(new.iterdir(), reverse=True):
-            path.rename(out / path.name)
+        return
+    files = sorted((path for path in new.rglob("*") if path.is_file()), key=lambda path: (path.name == last, path))
+    for path in files:
+        target = out / path.relative_to(new)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        path.replace(target)
 
 
 def install(work: Path, out: Path, card: str, files: Mapping[str, list[Path]]) -> bool:
@@ -126,7 +125,7 @@ def install(work: Path, out: Path, card: str, files: Mapping[str, list[Path]]) -
             (complete / name).parent.mkdir(parents=True, exist_ok=True)
             (work / name).rename(complete / name)
         (complete / "README.md").write_text(card, encoding="utf-8")
-        replace_folder(complete, out)
+        fill_folder(complete, out, "README.md")
         return True
     card_path = out / "README.md"
     old = listed_files(out)
@@ -136,6 +135,9 @@ def install(work: Path, out: Path, card: str, files: Mapping[str, list[Path]]) -
         (work / name).replace(out / name)
     (work / "README.md").write_text(card, encoding="utf-8")
     (work / "README.md").replace(card_path)
-    for name in old - new:
-        (out / name).unlink(missing_ok=True)
+    # What a build left that was killed right here is named as ours are, but by no card.
+    left = {path for name in new for path in (out / name).parent.glob("*.parquet") if _OURS.fullmatch(path.name)}
+    for path in {out / name for name in old} | left:
+        if path.relative_to(out) not in new:
+            path.unlink(missing_ok=True)
     return changed

@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -108,6 +108,7 @@ def predict_file(
         with _stream(out) as stream, Progress("predicting", None, "reviews", progress) as bar:
             return _write(predict(model, reviews, name=name, batch=batch), stream, bar, Summary(), started)
     out = Path(out).resolve()  # a link is followed
+    reviews = chain(list(islice(reviews, 1)), reviews)  # input that cannot be read fails before anything is written
     with _partial_of(out) as partial:
         before = _take_up(partial, task, reviews)
         try:
@@ -145,6 +146,7 @@ def task_of(source: str, model: str | Path, options: Sequence[Any]) -> dict[str,
         "size": stat.st_size if stat else None,
         "changed": stat.st_mtime_ns if stat else None,
         "model": checkpoint.hexdigest(),
+        "name": folder.name,
         "options": list(options),
         "version": package_version(),
     }

@@ -72,18 +72,19 @@ def read_reviews(
     except (LookupError, UnicodeError):
         raise UsageError(f"encoding: found {encoding!r}, expected one such as utf-8 or gb18030") from None
     path = Path(source)
-    if source != "-" and not path.is_file():
+    regular = source != "-" and path.is_file()
+    if source != "-" and not regular and (path.is_dir() or not path.exists()):
         if format or path.suffix in FORMATS:
             raise DataError("found no such file", path=path)
         yield from _dataset_reviews(source, split)
         return
     if split is not None:
         raise UsageError(f"split: found {split!r} for the file {source}, expected none: only datasets have splits")
-    kind = format or ("" if source == "-" else FORMATS.get(path.suffix.lower(), ""))
+    kind = format or FORMATS.get(path.suffix.lower(), "")
     if kind == "parquet":
         yield from _parquet_reviews(path, text_column, id_column)
         return
-    if not kind and source != "-":
+    if not kind and regular:
         raise UsageError(
             f"format: found the suffix {path.suffix!r} of {path}, expected --format or one of {', '.join(FORMATS)}"
         )
@@ -198,11 +199,22 @@ def _table_reviews(
             raise DataError(
                 f"found bytes that are not {encoding} in the header, expected --encoding", path=source, line=1
             )
-        text, name = _columns(header, source, text_column, id_column)
         number, began = 0, rows.line_num + 1
+        if _is_a_review(header, text_column):
+            # One column without a name that is known: the first row is a review, as the others are.
+            number, text, name = 1, 0, None
+            yield _review(None, 1, header[0], encoding)
+        else:
+            text, name = _columns(header, source, text_column, id_column)
         for row in rows:
             if row:
                 number += 1
+                if len(row) > len(header):
+                    reason = f"found {len(row)} cells in the row, expected {len(header)} as in the header"
+                    shown = _printable((",", "\t")[kind == "tsv"].join(row))
+                    yield Review(_printable(row[name]) if name is not None else str(number), shown, reason)
+                    began = rows.line_num + 1
+                    continue
                 given = row[name] if name is not None and name < len(row) else ""
                 # Where other rows have ids, a number could be one of them.
                 fallback = f"row-{number}" if name is not None else str(number)
@@ -211,6 +223,12 @@ def _table_reviews(
     except csv.Error as error:
         reason = "a quote that opens in this row is not closed" if "end of data" in str(error) else str(error)
         raise DataError(f"is no table: {reason}", path=source, line=began) from None
+
+
+def _is_a_review(header: Sequence[str], text_column: str | None) -> bool:
+    if len(header) != 1 or text_column or header[0].lower() in TEXT_COLUMNS:
+        return False
+    return not any(delimiter in header[0] for delimiter in "\t|;,")
 
 
 def _columns(
@@ -225,6 +243,13 @@ def _columns(
     lower = [name.lower() for name in header]
     text = text_column or next((name for name in TEXT_COLUMNS if name in lower), None)
     if text is None:
+        if len(header) == 1 and header[0]:
+            raise DataError(
+                f"found the one column {_printable(header[0])!r:.80}, expected commas between columns; for tabs, "
+                "--format tsv",
+                path=source,
+                line=1,
+            )
         if len(header) != 1:
             raise DataError(
                 f"found the columns {', '.join(header)[:200] or '(none)'}, expected one of {', '.join(TEXT_COLUMNS)}, "
@@ -281,6 +306,10 @@ def _dataset_reviews(name: str, split: str | None) -> Iterator[Review]:
             yield Review(record.sample.id, record.sample.text)
         elif record.rejected:
             place = f"{record.path}:{record.line}"
+            row = json.loads(record.raw) if source.format == "parquet" else {}
+            if isinstance(row.get("text"), str):  # it is the gold that cannot be read; the text can
+                yield _review(row.get("id") or place, record.line, row["text"])
+                continue
             yield Review(place, _printable(record.raw), f"{place}: {record.issues[0].message}")
 
 

@@ -24,12 +24,14 @@ from typing import Any
 from asqp_datasets.cards import package_version
 from asqp_datasets.corpora import sha256_of
 from asqp_datasets.errors import DataError, UsageError
-from asqp_datasets.hub_folder import replace_folder, work_folder
+from asqp_datasets.hub_folder import fill_folder, work_folder
 from asqp_datasets.schema import Sample
 from asqp_datasets.sources import open_source
 from asqp_models.evaluation import evaluate_samples
 from asqp_models.methods import get_method
 from asqp_models.prediction import as_reviews, predict, write_predictions
+
+_PARTS = {"checkpoint", "predictions", "history.jsonl", "metrics.jsonl", "environment.json", "run.json"}
 
 CONFIG_KEYS = {"method": str, "dataset": str, "seed": int, "output": str, "revision": str}
 """What a configuration file may hold, and its types."""
@@ -198,7 +200,7 @@ def train(config: RunConfig, output: Path, *, overwrite: bool = False, progress:
         _write_lines(work / "metrics.jsonl", metrics)
         _write_json(work / "environment.json", _environment() | times)
         _write_json(work / "run.json", asked | {"files": _digests(work)})
-        replace_folder(work, output)
+        _put_in_place(work, output)
         shutil.rmtree(unfinished, ignore_errors=True)
     return load_run(output)
 
@@ -251,17 +253,29 @@ def _finished(output: Path, asked: dict[str, Any], overwrite: bool) -> Run | Non
         run = load_run(output)
         there = json.loads((output / "run.json").read_text(encoding="utf-8"))
     except DataError:
-        if overwrite and (output / "run.json").is_file():
+        if overwrite and output.is_dir() and {path.name for path in output.iterdir()} & _PARTS:
             return None  # a run, but a damaged one
         raise UsageError(f"output: found {output} with other content, expected a new folder or a run") from None
-    files = there.pop("files", None)
-    if there == asked and files == _digests(output):
+    files = there.pop("files", {})
+    if there == asked and files.items() <= _digests(output).items():
         return Run(**{**run.__dict__, "reused": True})
     if overwrite:
         return None
     differs = ", ".join(key for key in asked if there.get(key) != asked[key])
     what = f"another run in {output} (other {differs})" if differs else f"a damaged run in {output}"
     raise UsageError(f"output: found {what}, expected a new folder or --overwrite")
+
+
+def _put_in_place(work: Path, output: Path) -> None:
+    """Put a finished run in its place. An older one goes, file by file; what else is there stays."""
+    if output.is_dir():
+        (output / "run.json").unlink(missing_ok=True)
+        for name in sorted(_PARTS):
+            if (output / name).is_dir():
+                shutil.rmtree(output / name)
+            else:
+                (output / name).unlink(missing_ok=True)
+    fill_folder(work, output, "run.json")
 
 
 def _digests(folder: Path) -> dict[str, str]:

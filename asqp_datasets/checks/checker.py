@@ -130,6 +130,7 @@ class Checker:
         self._labels: list[npt.NDArray[np.uint64]] = []
         self._signatures: list[Signatures] = []
         self.categories: dict[int, Counter[str]] = defaultdict(Counter)
+        self.first_with: dict[str, int] = {}  # category → the first sample that has it
 
     def add(self, records: Sequence[Record]) -> None:
         """Check some records, in the order of the corpus."""
@@ -160,11 +161,15 @@ class Checker:
             ids.append(sample.id)
             self.id_digests.append(digest(sample.id))
             self.quads += len(sample.quads)
-            categories[split_code] += [quad.category for quad in sample.quads]
+            names = [quad.category for quad in sample.quads]
+            categories[split_code] += names
+            for name in names:
+                if name not in self.first_with:
+                    self.first_with[name] = len(self.id_digests) - 1
             texts.append(sample.text)
             labels.append(digest("\n".join(sorted(["\t".join(quad[:4]) for quad in sample.quads]))))
-        for split_code, names in categories.items():
-            self.categories[split_code].update(names)
+        for split_code, counted in categories.items():
+            self.categories[split_code].update(counted)
         self._ids.append(pa.array(ids, pa.string()))
         self._labels.append(np.frombuffer(labels, np.uint64))
         self._signatures.append(Signatures.of(texts))
@@ -185,6 +190,9 @@ class Checker:
 
     def merge(self, part: Checker) -> None:
         """Take in the next part of the corpus."""
+        before = self.samples
+        for category, sample in part.first_with.items():
+            self.first_with.setdefault(category, before + sample)
         self.lines += part.lines
         self.rejected += part.rejected
         self.quads += part.quads
@@ -267,6 +275,9 @@ class Checker:
             self._ids = [pa.concat_arrays(self._ids)]
         return str(self._ids[0][sample])
 
+    def _first(self, category: str) -> str:
+        return self._place(self.first_with[category])
+
     def _place(self, sample: int) -> str:
         return f"{self.files[self.file_of[sample]]}:{self.line_of[sample]}"
 
@@ -295,18 +306,23 @@ class Checker:
             if hash_sign:
                 parents[second].append(first)
         for names in variants.values():
-            for name in names[1:]:
-                whole.found(Issue("category-variant", f"{name!r:.60} and {names[0]!r:.60}"), "")
+            known, *others = sorted(names, key=self.first_with.__getitem__)
+            for name in others:
+                message = f"{name!r:.60} and {known!r:.60}, which stands first in {self._first(known)}"
+                self._at(whole, "category-variant", self.first_with[name], message)
         for second, firsts in parents.items():
-            if len(firsts) > 1:
-                whole.found(Issue("category-two-parents", f"{second!r:.60} under {', '.join(firsts):.120}"), "")
+            if len(firsts) > 1 and second:
+                latest = max(self.first_with[f"{first}#{second}"] for first in firsts)
+                message = f"{second!r:.60} under {', '.join(firsts):.120}"
+                self._at(whole, "category-two-parents", latest, message)
         train = self.categories.get(0)
         if train:
             for split in (1, 2):
                 for category, count in sorted(self.categories.get(split, Counter()).items()):
                     if category not in train:
                         whole.counts["unseen-category"] += count - 1
-                        whole.found(Issue("unseen-category", f"{category!r:.60}, {count} quads"), "", SPLITS[split])
+                        message = f"{category!r:.60}, {count} quads in {SPLITS[split]}"
+                        self._at(whole, "unseen-category", self.first_with[category], message)
 
     def _check_copies(self, whole: Checker, split_of: npt.NDArray[np.int8]) -> None:
         signatures = self.signatures()

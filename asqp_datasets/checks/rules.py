@@ -117,6 +117,7 @@ RULES: dict[str, Rule] = {
             "The quad differs from another of its sample in sentiment alone.",
         ),
         # categories
+        Rule("empty-category-level", "warning", "quad", "A level of the category is empty."),
         Rule("missing-hash", "info", "quad", "The category has no '#': its levels are not told apart."),
         Rule(
             "category-variant",

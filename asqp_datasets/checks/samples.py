@@ -59,6 +59,8 @@ def sample_issues(sample: Sample, language: str) -> Iterator[Issue]:
     if not quads:
         yield Issue("no-quads", "the list of quads is empty")
     for index, quad in enumerate(quads):
+        if not all(quad.category.split("#")):
+            yield Issue("empty-category-level", f"quad {index + 1}: {quad.category!r:.60}")
         if "#" not in quad.category:
             yield Issue("missing-hash", f"quad {index + 1}: {quad.category!r:.60} has no '#'")
         if quad.aspect != NULL or quad.aspect_start >= 0:

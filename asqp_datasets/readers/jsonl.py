@@ -19,13 +19,20 @@ from asqp_datasets.schema import NULL, Quad, Sample
 def parse(line: str) -> Parsed:
     """Read one line. Raises :class:`~asqp_datasets.readers.base.Rejection`."""
     try:
-        row = json.loads(line)
+        row = json.loads(line, object_pairs_hook=_object)
     except (ValueError, RecursionError) as error:
         reason = f"{error.msg} at character {error.pos}" if isinstance(error, json.JSONDecodeError) else str(error)
         raise Rejection("bad-literal", f"found {line!r:.60}, expected a JSON object ({reason})") from None
     if not isinstance(row, dict):
         raise Rejection("bad-literal", f"found {line!r:.60}, expected a JSON object")
     return parse_row(row)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        raise ValueError("a key stands twice in an object")
+    return result
 
 
 def parse_row(row: Mapping[str, Any]) -> Parsed:

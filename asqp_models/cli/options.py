@@ -123,17 +123,20 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, tit
 
     wrap %= max(1, len(columns))
     heads, cells = [_cell(name) for name in columns], [[_cell(value) for value in row] for row in rows]
+    widths = [
+        max(cell_len(line) for text in (head, *(row[index] for row in cells)) for line in text.split("\n"))
+        for index, head in enumerate(heads)
+    ]
+    # Borders and padding take 3 a column and 1; what is left over goes to the column that folds, 24 at least.
+    others = sum(widths) - widths[wrap] + 3 * len(widths) + 1
+    widths[wrap] = min(widths[wrap], max(24, terminal_width() - others))
     table = Table(title=Text(_cell(title)) if title else None, title_justify="left", header_style="bold")
-    needed = 1
-    for index, head in enumerate(heads):
-        widths = [cell_len(line) for text in (head, *(row[index] for row in cells)) for line in text.split("\n")]
-        width = min(max(widths), 24 if index == wrap else 60)
-        needed += width + 3
+    for index, (head, width) in enumerate(zip(heads, widths, strict=True)):
         numeric = bool(rows) and all(isinstance(row[index], int | float) or row[index] in ("", "-") for row in rows)
-        table.add_column(Text(head), justify="right" if numeric else "left", min_width=width, overflow="fold")
+        table.add_column(Text(head), justify="right" if numeric else "left", width=width, overflow="fold")
     for row in cells:
         table.add_row(*map(Text, row))
-    Console(width=max(needed, terminal_width())).print(table)
+    Console(width=max(others + widths[wrap], terminal_width())).print(table)
 
 
 def terminal_width() -> int:

@@ -13,7 +13,7 @@ from asqp_models.cli.options import json_option, print_json, print_table, quiet_
 @click.argument("config", required=False, type=click.Path(path_type=Path))
 @click.option("--method", metavar="METHOD", help="What to train: lexicon or extract-classify.")
 @click.option("--dataset", metavar="DATASET", help="Dataset folder, corpus id or Hub dataset.")
-@click.option("--output", type=click.Path(path_type=Path), help="Run folder; default: runs/DATASET_METHOD_seedN.")
+@click.option("--output", metavar="FOLDER", help="Run folder; default: runs/DATASET_METHOD_seedN.")
 @click.option("--seed", type=click.IntRange(min=0), help="Random seed; default: 0.")
 @click.option("--revision", metavar="REV", help="Revision of a dataset on the Hub.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Set a key of CONFIG.")
@@ -24,7 +24,7 @@ def train(
     config: Path | None,
     method: str | None,
     dataset: str | None,
-    output: Path | None,
+    output: str | None,
     seed: int | None,
     revision: str | None,
     settings: tuple[str, ...],
@@ -56,7 +56,9 @@ def train(
     folder = given.get("output")
     wanted = training.RunConfig.from_dict(given)
     name = Path(wanted.dataset).name
-    target = output or Path(folder or f"runs/{name}_{wanted.method}_seed{wanted.seed}")
+    if "" in (output, folder):
+        raise UsageError("output: found an empty name, expected a folder")
+    target = Path(output or folder or f"runs/{name}_{wanted.method}_seed{wanted.seed}")
     run = training.train(wanted, target, overwrite=overwrite, progress=show_progress(quiet))
     if as_json:
         print_json({"folder": str(run.folder), "reused": run.reused, "metrics": run.metrics})

@@ -357,3 +357,15 @@ def test_a_file_that_differs_from_upstream_is_named(
     code, _, err = asqp("data", "build", "en-phone", "--out", tmp_path / "out")
     assert (code, err.count("not the file that was published")) == (0, 3)
     assert "| checksum-differs | warning | 3 (file) |" in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+
+
+def test_what_a_kill_in_the_swap_leaves_is_removed(tmp_path: Path) -> None:
+    out = tmp_path / "set"
+    build(open_source("synthetic-car", size=30), out)
+    (out / "data" / "train-00000-of-00001-0123456789abcdef.parquet").write_bytes(b"of a build that was killed")
+    build(open_source("synthetic-car", size=40), out)
+    assert len(list((out / "data").iterdir())) == 3
+    # A first build that was killed before its card: the folder is filled again.
+    (out / "README.md").unlink()
+    build(open_source("synthetic-car", size=50), out)
+    assert sum(map(len, open_source(str(out)).samples().values())) == 50

@@ -65,6 +65,21 @@ def test_categories_and_ids() -> None:
     assert found["duplicate-id"] == 1
 
 
+def test_findings_about_categories_have_a_place() -> None:
+    samples = [
+        Sample(str(i), f"味道好，第{i}条不一样的评论内容", [GOOD._replace(category=category)])
+        for i, category in enumerate(["味道#综合", "包装#综合", "味道# 综合", "味道#", "#", "味道#综合"])
+    ]
+    checker, part = Checker("zh"), Checker("zh")
+    checker.add([Record("f", i, None, sample) for i, sample in enumerate(samples[:2], 1)])
+    part.add([Record("f", i, None, sample) for i, sample in enumerate(samples[2:], 3)])
+    checker.merge(part)
+    places = {f.rule: [(p.file, p.line) for p in f.examples] for f in checker.report("c").findings}
+    assert places["category-two-parents"] == [("f", 2)]
+    assert places["category-variant"] == [("f", 3)]
+    assert places["empty-category-level"] == [("f", 4), ("f", 5)]
+
+
 def test_ceiling() -> None:
     def many(name: int, quads: int) -> tuple[str, Sample]:
         text = f"第{name}条评论" + "好" * quads

@@ -216,5 +216,7 @@ def test_empty_terms_of_json_are_implicit(tmp_path: Path) -> None:
     quad = {"category": "a#b", "aspect": None, "opinion": "", "sentiment": "NEU", "aspect_start": None}
     [record] = read(tmp_path, "jsonl", json.dumps({"id": None, "text": "xyz", "quads": [quad]}))
     assert record.sample == Sample("raw-1", "xyz", [Quad("a#b", "NULL", "NULL", "NEU")])
+    [record] = read(tmp_path, "jsonl", '{"text": "x", "text": "y", "quads": []}')
+    assert "a key stands twice" in record.issues[0].message
     [record] = read(tmp_path, "jsonl", json.dumps({"text": "xyz", "quads": [quad | {"category": ""}]}))
     assert record.issues[0].rule == "bad-field"

@@ -253,3 +253,19 @@ def test_names_of_any_bytes(tmp_path: Path) -> None:
 def test_long_lines_are_cut_into_small_parts() -> None:
     parts = list(in_parts(["x" * 3_000_000] * 7 + ["y"] * 12_000, len))
     assert [len(part) for part in parts] == [3, 3, 5000, 5000, 2001]
+
+
+def test_parquet_columns_of_other_kinds(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "x.parquet"
+    quads = pa.array([[], []], pa.list_(arrow_schema().field("quads").type.value_type))
+    text = pa.array([b"\xe5\xa5\xbd", b"\xff"]).cast(pa.binary()).view(pa.string())
+    pq.write_table(pa.table({"text": text, "quads": quads}), path)  # no ids, and bytes that are no text
+    records = list(open_source(str(path), language="zh").records())
+    assert records[0].sample == Sample("x-1", "好", [])
+    assert records[1].issues[0].rule == "invalid-utf8"
+    pq.write_table(pa.table({"text": [1, 2], "quads": quads}), path)
+    with pytest.raises(DataError, match=r"\[text\]: found the type int64, expected string"):
+        open_source(str(path), language="zh").samples()

@@ -27,9 +27,15 @@ def test_demo_and_its_second_run(tmp_path: Path, asqp: Asqp) -> None:
     assert (code, err) == (0, "")
     assert "done before" in out
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "demo").rglob("*")} == before
-    (tmp_path / "demo" / "synthetic-car_lexicon" / "run.json").unlink()
+    (tmp_path / "demo" / "synthetic-car_lexicon" / "run.json").unlink()  # it is made again, the other is not
+    again = run_demo(tmp_path / "demo", size=200)
+    assert not again.reused
+    assert [run.scores("test")["f1"] for run in again.runs] == [
+        run.scores("test")["f1"] for run in run_demo(tmp_path / "demo", size=200).runs
+    ]
+    (tmp_path / "thesis.txt").write_text("x")
     with pytest.raises(UsageError, match="with other content"):
-        run_demo(tmp_path / "demo", size=200)
+        run_demo(tmp_path, size=200)
 
 
 def test_the_metric_is_found_from_any_directory(tmp_path: Path) -> None:

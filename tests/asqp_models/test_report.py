@@ -55,16 +55,27 @@ def test_hostile_reviews_are_shown_not_run(tmp_path: Path) -> None:
     assert "<b>" not in page
 
 
-def test_narrow_terminals_lose_nothing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 100, 120, 200])
+def test_narrow_terminals_lose_nothing(
+    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     from asqp_models.cli import options
 
-    monkeypatch.setattr(options, "terminal_width", lambda: 40)
-    rows = [["lexicon", 33.333, 66.667, 99.99, "最后一列的文字很长很长很长很长很长很长很长很长"]]
-    options.print_table(("method", "P", "R", "F1", "note"), rows, title="t\x1b[31m")
+    monkeypatch.setattr(options, "terminal_width", lambda: width)
+    rows = [
+        ["warning", "span-inside-word-and-longer", 33.333, "path/to/a/file.txt:451 " * 6 + "最后一列的文字很长" * 8]
+    ]
+    options.print_table(("severity", "rule", "count", "what it is"), rows, title="t\x1b[31m")
     out = capsys.readouterr().out
-    assert all(text in out for text in ("lexicon", "33.33", "66.67", "99.99"))
-    assert "".join(line.split("│")[-2].strip() for line in out.splitlines() if line.startswith("│")) == rows[0][-1]
+    lines = [line for line in out.splitlines() if line.startswith("│")]
+    cells = ["".join(line.split("│")[place].strip() for line in lines) for place in (1, 2, 3, 4)]
+    assert cells[:3] == ["warning", "span-inside-word-and-longer", "33.33"]
+    assert cells[3].replace(" ", "") == str(rows[0][-1]).replace(" ", "")
+    assert all(line.endswith("│") for line in lines)
     assert "\x1b" not in out
+
+
+def test_tables_by_corpus_where_they_do_not_fit() -> None:
     table = report.Table("T", ["Method", "Car\nP", "Car\nF1", "Digital\nP"], [["m", 1.0, 2.0, 3.0]])
     assert report.fitting(table, 100) == [table]
     assert report.fitting(table, 20) == [

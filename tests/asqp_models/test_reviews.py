@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -49,7 +51,46 @@ def test_tsv_and_named_columns(tmp_path: Path) -> None:
 
 
 def test_a_single_column_is_the_review(tmp_path: Path) -> None:
-    assert reviews(tmp_path / "r.csv", "whatever\n好\n") == [Review("1", "好")]
+    assert reviews(tmp_path / "r.csv", "review\n好\n") == [Review("1", "好")]
+    # With no name that is known, the first row is a review too: none is lost.
+    assert reviews(tmp_path / "r.csv", "内饰差、屏幕不大\n不错\n") == [
+        Review("1", "内饰差、屏幕不大"),
+        Review("2", "不错"),
+    ]
+    assert reviews(tmp_path / "r.csv", "whatever\n好\n", text_column="whatever") == [Review("1", "好")]
+    with pytest.raises(
+        DataError, match=r"found the one column .*, expected commas between columns; for tabs, --format tsv"
+    ):
+        reviews(tmp_path / "r.csv", "id\ttext\n1\thello\n")
+
+
+def test_a_row_with_more_cells_than_the_header_loses_nothing(tmp_path: Path) -> None:
+    found = reviews(tmp_path / "r.csv", "id,text\n1,hello, world, again\n2,好\n")
+    assert found == [
+        Review("1", "1,hello, world, again", "found 4 cells in the row, expected 2 as in the header"),
+        Review("2", "好"),
+    ]
+
+
+def test_pipes_are_read(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_text("内饰差\n", encoding="utf-8"))
+    writer.start()
+    assert list(read_reviews(str(pipe))) == [Review("1", "内饰差")]
+    writer.join()
+
+
+def test_parquet_rows_whose_gold_is_bad_are_predicted_all_the_same(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    (tmp_path / "data").mkdir()
+    quad = {"category": "a#b", "aspect": "x", "opinion": "NULL", "sentiment": "BAD"}
+    rows = [{"text": "屏幕大", "quads": [quad]}, {"text": "好", "quads": None}]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "data" / "test-0.parquet")
+    found = list(read_reviews(str(tmp_path)))
+    assert [(review.text, review.error) for review in found] == [("屏幕大", None), ("好", None)]
 
 
 def test_rows_that_cannot_be_read_say_why_and_stop_nothing(tmp_path: Path) -> None:

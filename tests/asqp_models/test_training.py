@@ -184,3 +184,21 @@ def test_settings_are_checked_before_anything_is_loaded(tmp_path: Path, asqp: As
         assert (code, message in err) == (2, True), err
     code, _, err = asqp("train", config, "--set", "negatives=true")
     assert (code, "dataset: found 'nowhere'" in err) == (2, True)
+
+
+def test_what_somebody_put_into_a_run_folder_stays(
+    line: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asqp: Asqp
+) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    monkeypatch.chdir(run)
+    arguments = ("train", "--method", "lexicon", "--dataset", line / "car", "--output", ".")
+    assert asqp(*arguments)[0] == 0
+    (run / "notes.txt").write_text("mine")
+    assert "done before" in asqp(*arguments)[1]  # more than a run holds is no damage
+    assert asqp(*arguments, "--overwrite", "--seed", 1)[0] == 0
+    assert (run / "notes.txt").read_text() == "mine"
+    assert Path.cwd() == run
+    assert training.load_run(run).config.seed == 1
+    code, _, err = asqp("train", "--method", "lexicon", "--dataset", line / "car", "--output", "")
+    assert (code, "output: found an empty name" in err) == (2, True)
