@@ -293,13 +293,20 @@ def _digest(samples: Sequence[Sample]) -> str:
 
 
 def _environment() -> dict[str, Any]:
-    packages = ("asqp", "datasets", "numpy", "pyarrow", "rapidfuzz", "scipy")
+    packages = ("asqp", "datasets", "numpy", "pyarrow", "rapidfuzz", "scipy", "torch", "transformers")
     return {
         "python": sys.version.split()[0],
         "platform": platform.platform(),
         "cores": os.cpu_count(),
-        "packages": {name: metadata.version(name) for name in packages},
+        "packages": {name: version for name in packages if (version := _version(name))},
     }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def _write_json(path: Path, value: Any) -> None:

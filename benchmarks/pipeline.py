@@ -13,7 +13,6 @@ import importlib.metadata
 import json
 import os
 import platform
-import resource
 import subprocess
 import sys
 import tempfile
@@ -36,11 +35,12 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 
 def command(*arguments: str) -> dict[str, float]:
     """Run the command as a process of its own: its seconds, and the peak memory of its largest process in MB."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     program = str(Path(sys.executable).with_name("asqp"))
-    seconds, _ = timed(lambda: subprocess.run([program, *arguments], check=False, stdout=subprocess.DEVNULL))
-    after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    return {"seconds": round(seconds, 2), "peak_mb": round(max(before, after) / 1024)}
+    started = time.perf_counter()
+    process = subprocess.Popen([program, *arguments], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return {"seconds": round(time.perf_counter() - started, 2), "peak_mb": round(usage.ru_maxrss / 1024)}
 
 
 def main() -> None:
