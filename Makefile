@@ -17,6 +17,7 @@ test-page: $(VENV)/.installed-dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,app]"
 	$(BIN)/python -m pytest tests/asqp_f1/test_app.py $(ARGS)
 
+# What takes minutes: a million reviews.
 test-slow: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m slow $(ARGS)
 

@@ -17,6 +17,7 @@ import yaml
 
 from asqp_datasets import DataError, UsageError
 from asqp_datasets.builder import build
+from asqp_datasets.corpora import CORPORA
 from asqp_datasets.duplicates import fold
 from asqp_datasets.schema import features
 from asqp_datasets.sources import open_source
@@ -369,3 +370,26 @@ def test_what_a_kill_in_the_swap_leaves_is_removed(tmp_path: Path) -> None:
     (out / "README.md").unlink()
     build(open_source("synthetic-car", size=50), out)
     assert sum(map(len, open_source(str(out)).samples().values())) == 50
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("corpus", ["synthetic-car", "synthetic-digital"])
+def test_a_million_reviews_in_a_gigabyte(
+    corpus: str, tmp_path: Path, asqp: Callable[..., tuple[int, str, str]]
+) -> None:
+    out = tmp_path / "set"
+    command = [sys.executable, "-m", "asqp_models.cli", "data", "build", corpus, "--size", "1000000", "--out", str(out)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    assert usage.ru_maxrss < 1_000_000  # kilobytes
+    counted = json.loads(asqp("data", "stats", out, "--json")[1])
+    assert [counted["splits"][name]["samples"] for name in ("train", "validation", "test")] == [700000, 150000, 150000]
+    paper, measured = CORPORA[corpus].paper, counted["all"]
+    for key in ("words_per_sample", "quads_per_sample", "words_per_aspect", "words_per_opinion"):
+        assert measured[key] == pytest.approx(paper[key], rel=0.02), key
+    for key in ("EA&EO", "EA&IO", "NEG", "NEU", "POS"):
+        assert measured[key] / measured["quads"] == pytest.approx(
+            float(paper[key]) / float(paper["quads"]), rel=0.02
+        ), key
