@@ -100,15 +100,16 @@ def predict_file(
     Raises:
         DataError: The file cannot be written, or another process is writing it.
     """
-    started = time.perf_counter()
-    reviews = iter(reviews)
     if not str(out):
         raise UsageError("out: found an empty name, expected a file")
+    reviews = iter(reviews)
+    # Input that cannot be read fails here, before anything is written; and opening it is no part of the speed.
+    reviews = chain(list(islice(reviews, 1)), reviews)
+    started = time.perf_counter()
     if str(out) == "-" or (Path(out).exists() and not Path(out).is_file()):
         with _stream(out) as stream, Progress("predicting", None, "reviews", progress) as bar:
             return _write(predict(model, reviews, name=name, batch=batch), stream, bar, Summary(), started)
     out = Path(out).resolve()  # a link is followed
-    reviews = chain(list(islice(reviews, 1)), reviews)  # input that cannot be read fails before anything is written
     with _partial_of(out) as partial:
         before = _take_up(partial, task, reviews)
         try:
