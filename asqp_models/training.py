@@ -1,8 +1,9 @@
 """Training a method on a dataset: one run folder with everything that the result rests on.
 
-A run folder holds ``run.json`` (what was asked for, and the data's hash), ``environment.json`` (versions, machine,
-times), ``metrics.jsonl``, ``predictions/{validation,test}.jsonl`` and ``checkpoint/``. It appears when it is
-complete. The same seed and data give the same bytes in everything but ``environment.json``.
+A run folder holds ``run.json`` (what was asked for, and the hashes of the data and of the files), ``environment.json``
+(versions, machine, times), ``history.jsonl`` (what a neural method logged), ``metrics.jsonl``,
+``predictions/{validation,test}.jsonl`` and ``checkpoint/``. It appears when it is complete. The same seed and data give
+the same bytes in everything but ``environment.json``.
 """
 
 from __future__ import annotations

@@ -21,6 +21,9 @@ os.environ["HF_DATASETS_DISABLE_PROGRESS_BARS"] = "1"
 for _name in ("HF_MODULES_CACHE", "HF_DATASETS_CACHE", "HF_EVALUATE_CACHE", "HF_METRICS_CACHE"):
     os.environ.pop(_name, None)
 
+Asqp = Callable[..., tuple[int, str, str]]
+"""What the fixture :func:`asqp` gives: arguments in, exit code, stdout and stderr out."""
+
 
 @pytest.fixture(scope="session")
 def raw_dir() -> Path:
@@ -32,7 +35,7 @@ def raw_dir() -> Path:
 
 
 @pytest.fixture
-def asqp(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+def asqp(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Asqp:
     """Run the command in this process: its exit code, stdout and stderr."""
     from asqp_models.cli import main
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import python
+from tests.conftest import Asqp, python
 
 ROOT = Path(__file__).parent.parent
 
@@ -65,14 +64,14 @@ print(json.dumps(sorted(sys.modules)))
     ["", "demo", "data", "train", "predict", "score", "compare", "errors", "metric"]
     + [f"data {name}" for name in ("corpora", "fetch", "build", "check", "stats", "split", "subtasks")],
 )
-def test_every_help_shows_an_example(command: str, asqp: Callable[..., tuple[int, str, str]]) -> None:
+def test_every_help_shows_an_example(command: str, asqp: Asqp) -> None:
     code, out, _ = asqp(*command.split(), "--help")
     assert code == 0
     if command != "data":  # its commands show theirs
         assert "Example:" in out
 
 
-def test_usage_errors_are_one_line_and_exit_2(asqp: Callable[..., tuple[int, str, str]]) -> None:
+def test_usage_errors_are_one_line_and_exit_2(asqp: Asqp) -> None:
     for arguments, message in (
         (["data", "build", "cars"], "dataset: found 'cars', expected a corpus (restaurant-acos"),
         (["data", "build", "car"], "corpus car: The raw files are not public"),

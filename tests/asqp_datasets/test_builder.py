@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,7 @@ from asqp_datasets.corpora import CORPORA
 from asqp_datasets.duplicates import fold
 from asqp_datasets.schema import features
 from asqp_datasets.sources import open_source
+from tests.conftest import Asqp
 
 OFFICIAL = {
     "zh-food-beverage": (6699, 1435, 1436),
@@ -51,7 +51,7 @@ def test_load_dataset_by_name_from_the_working_directory(
     raw_dir: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    asqp: Callable[..., tuple[int, str, str]],
+    asqp: Asqp,
 ) -> None:
     from datasets import load_dataset
 
@@ -93,7 +93,7 @@ def car_files(raw_dir: Path, tmp_path: Path) -> list[Path]:
 
 
 def test_an_owners_files_become_an_exact_split_without_leakage(
-    car_files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asqp: Callable[..., tuple[int, str, str]]
+    car_files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asqp: Asqp
 ) -> None:
     from datasets import load_dataset
 
@@ -172,7 +172,7 @@ def test_the_card(tmp_path: Path) -> None:
     assert "<script" not in body
 
 
-def test_synthetic_data_says_so(tmp_path: Path, asqp: Callable[..., tuple[int, str, str]]) -> None:
+def test_synthetic_data_says_so(tmp_path: Path, asqp: Asqp) -> None:
     out = tmp_path / "any-name"
     assert asqp("data", "build", "synthetic-car", "--size", 40, "--seed", 3, "--out", out)[0] == 0
     card = (out / "README.md").read_text(encoding="utf-8")
@@ -307,7 +307,7 @@ def test_exact_sizes_go_before_near_copies_but_not_before_copies(tmp_path: Path)
     assert not built.exact
 
 
-def test_other_peoples_parquet_files_stay(tmp_path: Path, asqp: Callable[..., tuple[int, str, str]]) -> None:
+def test_other_peoples_parquet_files_stay(tmp_path: Path, asqp: Asqp) -> None:
     out = tmp_path / "set"
     build(open_source("synthetic-car", size=30), out)
     for name in ("mine.parquet", "data/mine.parquet", "views/x.parquet"):
@@ -346,7 +346,7 @@ def test_a_link_to_a_folder_is_followed(tmp_path: Path) -> None:
 
 
 def test_a_file_that_differs_from_upstream_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asqp: Callable[..., tuple[int, str, str]]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asqp: Asqp
 ) -> None:
     folder = tmp_path / "en-phone"
     folder.mkdir()
@@ -374,9 +374,7 @@ def test_what_a_kill_in_the_swap_leaves_is_removed(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("corpus", ["synthetic-car", "synthetic-digital"])
-def test_a_million_reviews_in_a_gigabyte(
-    corpus: str, tmp_path: Path, asqp: Callable[..., tuple[int, str, str]]
-) -> None:
+def test_a_million_reviews_in_a_gigabyte(corpus: str, tmp_path: Path, asqp: Asqp) -> None:
     out = tmp_path / "set"
     command = [sys.executable, "-m", "asqp_models.cli", "data", "build", corpus, "--size", "1000000", "--out", str(out)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from asqp_datasets import Quad, Sample, UsageError
 from asqp_datasets.checks import RULES, Checker, parse_repairs, repair
 from asqp_datasets.readers import Record
+from tests.conftest import Asqp
 
 GOOD = Quad("味道#味道", "味道", "好", "POS", 0, 2, 2, 3)
 
@@ -160,7 +160,7 @@ def test_repairs_happen_only_when_asked_for() -> None:
         parse_repairs("html-entity,crlf")
 
 
-def test_repairs_of_a_build_are_logged(tmp_path: Path, asqp: Callable[..., tuple[int, str, str]]) -> None:
+def test_repairs_of_a_build_are_logged(tmp_path: Path, asqp: Asqp) -> None:
     from datasets import load_dataset
 
     raw = tmp_path / "raw.txt"
@@ -203,9 +203,7 @@ KNOWN = {
 
 
 @pytest.mark.parametrize("corpus", KNOWN)
-def test_known_faults_of_real_corpora(
-    corpus: str, raw_dir: Path, asqp: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_known_faults_of_real_corpora(corpus: str, raw_dir: Path, asqp: Asqp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASQP_RAW_DIR", str(raw_dir))
     code, out, _ = asqp("data", "check", corpus, "--json")
     report = json.loads(out)
@@ -221,7 +219,7 @@ def test_known_faults_of_real_corpora(
         assert [place["line"] for place in found["conflicting-sentiment"]["examples"]] == [1197]
 
 
-def test_the_restaurant_corpora_overlap(raw_dir: Path, asqp: Callable[..., tuple[int, str, str]]) -> None:
+def test_the_restaurant_corpora_overlap(raw_dir: Path, asqp: Asqp) -> None:
     code, out, _ = asqp("data", "check", "asqp-rest16", "--against", "restaurant-acos", "--json")
     assert code == 0
     found = {finding["rule"]: finding["count"] for finding in json.loads(out)["findings"]}

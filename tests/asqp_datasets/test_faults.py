@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests.conftest import Asqp
 
 GOOD = "内饰很差，屏幕也不大####[['内饰#内饰整体', '0,2', '2,4', '0']]"
 LONG = "好" * 1_000_000  # three megabytes
@@ -77,7 +78,7 @@ def faulty(tmp_path: Path) -> Path:
     return path
 
 
-def test_check_names_every_fault(faulty: Path, asqp: Callable[..., tuple[int, str, str]]) -> None:
+def test_check_names_every_fault(faulty: Path, asqp: Asqp) -> None:
     code, out, err = asqp(
         "data", "check", faulty, "--format", "datastory", "--language", "zh", "--examples", 99, "--json"
     )
@@ -102,9 +103,7 @@ def test_check_names_every_fault(faulty: Path, asqp: Callable[..., tuple[int, st
     assert {rule for rule, line in found if line == 2} == {"duplicate-text"}
 
 
-def test_build_keeps_the_good_lines_and_writes_the_rejects(
-    faulty: Path, tmp_path: Path, asqp: Callable[..., tuple[int, str, str]]
-) -> None:
+def test_build_keeps_the_good_lines_and_writes_the_rejects(faulty: Path, tmp_path: Path, asqp: Asqp) -> None:
     out = tmp_path / "built"
     code, stdout, err = asqp("data", "build", "car", "--raw", faulty, "--out", out, "--json")
     assert code == 1  # lines were rejected
@@ -128,7 +127,7 @@ def test_build_keeps_the_good_lines_and_writes_the_rejects(
     assert "at byte 0" in utf8["message"]
 
 
-def test_a_file_of_nothing_but_faults_is_bad_input(tmp_path: Path, asqp: Callable[..., tuple[int, str, str]]) -> None:
+def test_a_file_of_nothing_but_faults_is_bad_input(tmp_path: Path, asqp: Asqp) -> None:
     path = tmp_path / "bad.txt"
     path.write_text("no annotation\n" * 3, encoding="utf-8")
     code, _, err = asqp("data", "build", "car", "--raw", path, "--out", tmp_path / "out")
@@ -143,9 +142,7 @@ def test_a_file_of_nothing_but_faults_is_bad_input(tmp_path: Path, asqp: Callabl
     assert (code, "found 2 lines, none with a sample" in err) == (2, True)
 
 
-def test_stats_and_views_say_what_they_leave_out(
-    faulty: Path, tmp_path: Path, asqp: Callable[..., tuple[int, str, str]]
-) -> None:
+def test_stats_and_views_say_what_they_leave_out(faulty: Path, tmp_path: Path, asqp: Asqp) -> None:
     rejected = sum(not keep and rule not in ("blank-line", None) for _, rule, keep in LINES)
     for arguments in (["stats", "--json"], ["subtasks", "--task", "ASTE", "--out", tmp_path / "views", "--json"]):
         code, out, err = asqp("data", arguments[0], faulty, "--format", "datastory", "--language", "zh", *arguments[1:])

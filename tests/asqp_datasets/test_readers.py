@@ -18,6 +18,12 @@ def read(tmp_path: Path, format: str, content: str | bytes, **options: str) -> l
     return list(read_file(get_reader(format), path, **options))
 
 
+def sample_of(record: Record) -> Sample:
+    """The sample of a record that must have one; what is wrong with it, if it has none."""
+    assert record.sample is not None, record.issues
+    return record.sample
+
+
 def test_datastory_reads_the_papers_example(tmp_path: Path) -> None:
     line = (
         "内饰差、屏幕不大。不要购买####[['内饰#内饰整体', '0,2', '2,3', '0'], "
@@ -38,26 +44,22 @@ def test_datastory_reads_the_papers_example(tmp_path: Path) -> None:
 def test_datastory_splits_at_the_last_separator_that_begins_a_list(tmp_path: Path) -> None:
     content = "话题####[吃货]#好吃####[['味道#味道', '11,13', '-1,-1', '2']]\n无观点####[]\n"
     first, second = read(tmp_path, "datastory", content)
-    assert first.sample is not None
-    assert second.sample is not None
-    assert first.sample.text == "话题####[吃货]#好吃"
-    assert first.sample.quads[0].aspect == "好吃"
+    assert sample_of(first).text == "话题####[吃货]#好吃"
+    assert sample_of(first).quads[0].aspect == "好吃"
     assert second.sample == Sample("raw-2", "无观点", [])
 
 
 def test_datastory_keeps_a_separator_inside_a_term(tmp_path: Path) -> None:
     # The literal holds '####[' in a category: only the earlier separator begins a list.
     [record] = read(tmp_path, "datastory", "味道好####[['味道#x####[y', '0,2', '2,3', '2']]")
-    assert record.sample is not None
-    assert record.sample.quads[0].category == "味道#x####[y"
+    assert sample_of(record).quads[0].category == "味道#x####[y"
 
 
 def test_acos_turns_tokens_into_characters(tmp_path: Path) -> None:
     line = "the  food is n ' t great\t1,2 FOOD#QUALITY 0 3,7\t-1,-1 FOOD#STYLE_OPTIONS 2 -1,-1\n"
     [record] = read(tmp_path, "acos", line)
-    assert record.sample is not None
     # Two blanks after "the": tokens begin at 0, 5, 10, 13, 15, 17, 19.
-    assert record.sample.quads == [
+    assert sample_of(record).quads == [
         Quad("FOOD#QUALITY", "food", "n ' t great", "NEG", 5, 9, 13, 24),
         Quad("FOOD#STYLE_OPTIONS", "NULL", "NULL", "POS"),
     ]
@@ -66,8 +68,7 @@ def test_acos_turns_tokens_into_characters(tmp_path: Path) -> None:
 def test_acos_keeps_an_empty_span_as_an_empty_term(tmp_path: Path) -> None:
     # Restaurant-ACOS has one: tokens 3,3. It is a finding, not a reason to lose the sample.
     [record] = read(tmp_path, "acos", "place is pricey , ok\t0,1 RESTAURANT#PRICES 0 3,3\n")
-    assert record.sample is not None
-    assert record.sample.quads == [Quad("RESTAURANT#PRICES", "place", "", "NEG", 0, 5, 16, 16)]
+    assert sample_of(record).quads == [Quad("RESTAURANT#PRICES", "place", "", "NEG", 0, 5, 16, 16)]
 
 
 def test_absa_quad_finds_offsets_that_are_certain(tmp_path: Path) -> None:
@@ -76,12 +77,11 @@ def test_absa_quad_finds_offsets_that_are_certain(tmp_path: Path) -> None:
         "['party', 'ambience general', 'positive', \"can't\"], ['NULL', 'food quality', 'negative', 'arty']]\n"
     )
     [record] = read(tmp_path, "absa_quad", line)
-    assert record.sample is not None
-    first, second, third = record.sample.quads
+    first, second, third = sample_of(record).quads
     assert first == Quad("ambience general", "art", "great", "POS")  # both stand twice as words
     assert second == Quad("ambience general", "party", "can't", "POS", 15, 20, -1, -1)
     assert third == Quad("food quality", "NULL", "arty", "NEG", -1, -1, 16, 20)  # once, inside a word
-    rules = [issue.rule for issue in sample_issues(record.sample, "en")]
+    rules = [issue.rule for issue in sample_issues(sample_of(record), "en")]
     assert [rule for rule in rules if rule not in ("missing-hash", "edge-space-in-text")] == [
         "ambiguous-offset",
         "ambiguous-offset",
@@ -92,8 +92,7 @@ def test_absa_quad_finds_offsets_that_are_certain(tmp_path: Path) -> None:
 
 def test_absa_quad_prefers_whole_words(tmp_path: Path) -> None:
     [record] = read(tmp_path, "absa_quad", "pricey ? fair price####[['price', 'food prices', 'neutral', 'fair']]")
-    assert record.sample is not None
-    assert record.sample.quads == [Quad("food prices", "price", "fair", "NEU", 14, 19, 9, 13)]
+    assert sample_of(record).quads == [Quad("food prices", "price", "fair", "NEU", 14, 19, 9, 13)]
 
 
 def test_jsonl_round_trip(tmp_path: Path) -> None:
@@ -127,9 +126,8 @@ def test_offsets_in_utf16_units_are_told_apart(tmp_path: Path) -> None:
 @pytest.mark.parametrize("character", ["\u2028", "\x85", "\x0b", "\x1c", "\r"])
 def test_only_lf_ends_a_line(tmp_path: Path, character: str) -> None:
     [record] = read(tmp_path, "datastory", f"味{character}道好####[['味道#x', '3,4', '-1,-1', '2']]\n")
-    assert record.sample is not None
-    assert record.sample.text == f"味{character}道好"
-    assert record.sample.quads[0].aspect == "好"
+    assert sample_of(record).text == f"味{character}道好"
+    assert sample_of(record).quads[0].aspect == "好"
 
 
 @pytest.mark.parametrize("literal", ["__import__('os').system('x')", "[" * 5000, "[1, 2", "{}", "'x'"])
@@ -146,7 +144,7 @@ def test_ids_differ_between_files_of_one_name(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "r.txt").write_text("好####[]\n", encoding="utf-8")
     source = open_source("car", raw=[str(tmp_path / "a" / "r.txt"), str(tmp_path / "b" / "r.txt")])
-    assert [record.sample.id for record in source.records() if record.sample] == ["r-1", "r.2-1"]
+    assert [sample_of(record).id for record in source.records() if record.sample] == ["r-1", "r.2-1"]
 
 
 def test_guess(tmp_path: Path) -> None:
@@ -208,8 +206,7 @@ def test_a_text_may_begin_like_another_kind_of_file(tmp_path: Path) -> None:
 def test_overlapping_places_are_not_certain(tmp_path: Path) -> None:
     line = "ha ha ha, 哈哈哈####[['ha ha', 'food quality', 'positive', '哈哈']]"
     [record] = read(tmp_path, "absa_quad", line)
-    assert record.sample is not None
-    assert record.sample.quads == [Quad("food quality", "ha ha", "哈哈", "POS")]
+    assert sample_of(record).quads == [Quad("food quality", "ha ha", "哈哈", "POS")]
 
 
 def test_empty_terms_of_json_are_implicit(tmp_path: Path) -> None:

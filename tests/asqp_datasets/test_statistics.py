@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from asqp_datasets import Quad, Sample
 from asqp_datasets.corpora import CORPORA
 from asqp_datasets.schema import arrow_schema, to_arrow
 from asqp_datasets.statistics import KEYS, Statistics, beside_paper, describe, merged
+from tests.conftest import Asqp
 
 # Counted by hand. Words: "a b c" has 3; "new phone" 2; "very very good" 3.
 ENGLISH = [
@@ -95,7 +95,7 @@ TABLE = {  # counted on the files by an independent reader
 
 
 @pytest.mark.parametrize("corpus", TABLE)
-def test_real_corpora(corpus: str, raw_dir: Path, tmp_path: Path, asqp: Callable[..., tuple[int, str, str]]) -> None:
+def test_real_corpora(corpus: str, raw_dir: Path, tmp_path: Path, asqp: Asqp) -> None:
     code, out, _ = asqp("data", "stats", corpus, "--json")
     assert code == 0
     described = json.loads(out)
@@ -123,7 +123,7 @@ def test_every_disagreement_with_the_paper_is_explained(corpus: str) -> None:
     assert "other way round" in rows["EA&EO"]["note"]
 
 
-def test_the_papers_row_by_command(raw_dir: Path, asqp: Callable[..., tuple[int, str, str]]) -> None:
+def test_the_papers_row_by_command(raw_dir: Path, asqp: Asqp) -> None:
     code, out, _ = asqp("data", "stats", "restaurant-acos", "--paper")
     assert code == 0
     assert "2286 matches no count" in out

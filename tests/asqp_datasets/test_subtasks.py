@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from asqp_datasets import Quad, UsageError
 from asqp_datasets.builder import build
 from asqp_datasets.sources import open_source
 from asqp_datasets.subtasks import view
+from tests.conftest import Asqp
 
 # 内饰差、屏幕不大。内饰好 with one implicit aspect and one implicit opinion.
 QUADS = [
@@ -44,7 +44,7 @@ def test_views(task: str, expected: list[tuple[str, ...]]) -> None:
         assert labels[0] == {"aspect": "内饰", "aspect_start": 0, "aspect_end": 2}
 
 
-def test_a_folder_of_views(tmp_path: Path, asqp: Callable[..., tuple[int, str, str]]) -> None:
+def test_a_folder_of_views(tmp_path: Path, asqp: Asqp) -> None:
     from datasets import load_dataset
 
     import asqp_f1

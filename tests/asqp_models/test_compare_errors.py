@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from asqp_datasets import Quad, Sample
-
-Asqp = Callable[..., tuple[int, str, str]]
+from tests.conftest import Asqp
 
 
 def write(path: Path, samples: list[Sample]) -> Path:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from asqp_datasets import UsageError
 from asqp_models.demo import run_demo
-from tests.conftest import python
-
-Asqp = Callable[..., tuple[int, str, str]]
+from tests.conftest import Asqp, python
 
 
 def test_demo_and_its_second_run(tmp_path: Path, asqp: Asqp) -> None:

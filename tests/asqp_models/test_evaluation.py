@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,7 @@ import pytest
 import asqp_f1
 from asqp_datasets import Quad, Sample, UsageError
 from asqp_models import evaluation, training
-
-Asqp = Callable[..., tuple[int, str, str]]
+from tests.conftest import Asqp
 
 
 def test_predict_then_score_by_command(line: Path, tmp_path: Path, asqp: Asqp) -> None:

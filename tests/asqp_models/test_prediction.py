@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,8 +17,7 @@ from asqp_datasets.sources import open_source
 from asqp_models.methods import load_model
 from asqp_models.prediction import predict, predict_file
 from asqp_models.reviews import Review
-
-Asqp = Callable[..., tuple[int, str, str]]
+from tests.conftest import Asqp
 
 
 def test_every_row_has_its_row(line: Path, tmp_path: Path, asqp: Asqp) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,7 @@ from asqp_datasets.builder import build
 from asqp_datasets.sources import open_source
 from asqp_f1 import find_errors
 from asqp_models import pages, report, training
-
-Asqp = Callable[..., tuple[int, str, str]]
+from tests.conftest import Asqp
 
 
 def test_highlight_cuts_at_every_border() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,7 @@ import asqp_f1
 from asqp_datasets import DataError, UsageError
 from asqp_models import training
 from asqp_models.methods import load_model
-
-Asqp = Callable[..., tuple[int, str, str]]
+from tests.conftest import Asqp
 
 
 def test_a_run_holds_what_its_scores_rest_on(line: Path) -> None:
