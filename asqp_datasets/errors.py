@@ -48,3 +48,8 @@ class DataError(AsqpError):
 
 class UsageError(AsqpError):
     """An argument, an option or a configuration key that cannot be meant."""
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of another library's message, at most 200 characters; its name if it says nothing."""
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]

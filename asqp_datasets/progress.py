@@ -14,14 +14,16 @@ class Progress:
         total: How much there is, if known.
         unit: What is counted.
         show: Whether to show it.
+        done: How much was done before; it does not count for the speed.
     """
 
-    def __init__(self, title: str, total: int | None, unit: str, show: bool) -> None:
+    def __init__(self, title: str, total: int | None, unit: str, show: bool, *, done: int = 0) -> None:
         from tqdm import tqdm
 
         self._bar: Any = tqdm(
             desc=title,
             total=total,
+            initial=done,
             unit=f" {unit}",
             disable=not show,
             dynamic_ncols=True,

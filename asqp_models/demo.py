@@ -13,7 +13,8 @@ from asqp_datasets.cards import package_version
 from asqp_datasets.errors import DataError, UsageError
 from asqp_datasets.sources import open_source
 from asqp_models import evaluation, metric_cache, report, training
-from asqp_models.training import Run, RunConfig
+from asqp_models.run_config import RunConfig
+from asqp_models.run_folder import Run, load_run
 
 CORPORA = ("synthetic-car", "synthetic-digital")
 METHODS = ("lexicon",)
@@ -57,7 +58,7 @@ def run_demo(
     folders = [out / f"{corpus}_{method}" for corpus in CORPORA for method in METHODS]
     if done == asked | {"complete": True} and page.is_file():
         try:
-            return Demo([training.load_run(folder) for folder in folders], page, True)
+            return Demo([load_run(folder) for folder in folders], page, True)
         except DataError:
             pass  # part of it was removed: run again what is missing
     out.mkdir(parents=True, exist_ok=True)

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from asqp_datasets.errors import DataError, UsageError
 from asqp_datasets.schema import Quad, Sample
+
+
+class ScoredQuad(NamedTuple):
+    """A predicted quad, and how sure the model is of it, in [0, 1]."""
+
+    quad: Quad
+    score: float
 
 
 class Model(Protocol):
@@ -22,12 +29,21 @@ class Model(Protocol):
     def predict_batch(self, texts: Sequence[str]) -> list[list[Quad]]:
         """The quads of some texts, with offsets into the untouched text."""
 
+    def predict_scored(self, texts: Sequence[str], threshold: float | None = None) -> list[list[ScoredQuad]]:
+        """The quads of some texts with their scores; those that reach a threshold, by default the checkpoint's."""
+
     def save_pretrained(self, folder: str | Path) -> None:
         """Write a checkpoint folder."""
 
 
 class Method(Protocol):
     """A class that trains and loads a :class:`Model`."""
+
+    keeps_checkpoints: bool
+    """Whether ``train`` takes a ``folder`` for the checkpoints from which it goes on, and several processes."""
+
+    def check_settings(self, settings: Mapping[str, Any]) -> None:
+        """Raise :class:`UsageError` about a setting that the method does not have, or a value that it cannot have."""
 
     def train(
         self,

@@ -13,7 +13,7 @@ from asqp_datasets.sources import open_source
 from asqp_f1 import find_errors
 from asqp_models.evaluation import align, read_samples, thresholds_of
 from asqp_models.pages import ReviewView, write_page
-from asqp_models.training import Run
+from asqp_models.run_folder import Run
 
 
 class Table(NamedTuple):

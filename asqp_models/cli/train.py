@@ -42,23 +42,29 @@ def train(
     Example:
       asqp train --method lexicon --dataset asqp/zh-food-beverage --output runs/zh
       asqp train configs/restaurant-acos_extract-classify.yaml --set negatives=true --set epochs=10
+      accelerate launch train.py configs/restaurant-acos_extract-classify.yaml --seed 1
     """
     from asqp_datasets.errors import UsageError
-    from asqp_models import training
+    from asqp_models import processes, run_config, training
 
-    given = training.read_config(config) if config else {}
-    given |= training.parse_settings(settings)
+    given = run_config.read_config(config) if config else {}
+    given |= run_config.parse_settings(settings)
     options = {"method": method, "dataset": dataset, "seed": seed, "revision": revision}
     given |= {key: value for key, value in options.items() if value is not None}
     for key in ("method", "dataset"):
         if key not in given:
             raise UsageError(f"{key}: found none, expected --{key} or a CONFIG with it")
     folder = given.get("output")
-    wanted = training.RunConfig.from_dict(given)
+    wanted = run_config.RunConfig.from_dict(given)
     name = Path(wanted.dataset).name
     if "" in (output, folder):
         raise UsageError("output: found an empty name, expected a folder")
     target = Path(output or folder or f"runs/{name}_{wanted.method}_seed{wanted.seed}")
+    if processes.rank() > 0:
+        training.help_main(wanted)
+        return
+    if processes.fewer_than_asked():
+        click.echo("asqp: one process was started; without a GPU, several need accelerate launch --multi_gpu", err=True)
     run = training.train(wanted, target, overwrite=overwrite, progress=show_progress(quiet))
     if as_json:
         print_json({"folder": str(run.folder), "reused": run.reused, "metrics": run.metrics})

@@ -4,9 +4,8 @@ Importing this package makes ``AutoConfig`` and ``AutoModel`` know its checkpoin
 """
 
 from asqp_models.extract_classify.configuration import ExtractClassifyConfig
-from asqp_models.extract_classify.decoding import ScoredQuad
 from asqp_models.extract_classify.method import ExtractClassify
 from asqp_models.extract_classify.modeling import ExtractClassifyModel
 from asqp_models.extract_classify.settings import Settings
 
-__all__ = ["ExtractClassify", "ExtractClassifyConfig", "ExtractClassifyModel", "ScoredQuad", "Settings"]
+__all__ = ["ExtractClassify", "ExtractClassifyConfig", "ExtractClassifyModel", "Settings"]

@@ -25,15 +25,9 @@ from asqp_models.extract_classify.features import (
     tokens_of,
 )
 from asqp_models.extract_classify.modeling import ExtractClassifyModel
+from asqp_models.methods import ScoredQuad
 
 _PAIRS = 4096  # classified at a time
-
-
-class ScoredQuad(NamedTuple):
-    """A predicted quad, and the probability that step 2 gives its category and sentiment."""
-
-    quad: Quad
-    score: float
 
 
 class _Text(NamedTuple):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import copy
 import json
-import os
 import shutil
 import sys
 import tempfile
@@ -13,16 +13,20 @@ from typing import Any
 
 from safetensors import SafetensorError
 from tokenizers import Tokenizer as BackendTokenizer
-from transformers import AutoTokenizer, set_seed
+from torch import Tensor
+from transformers import set_seed
 
-from asqp_datasets.errors import AsqpError, DataError, UsageError
+from asqp_datasets.errors import AsqpError, DataError, UsageError, first_line
 from asqp_datasets.schema import Quad, Sample
+from asqp_models import processes
+from asqp_models.encoders import best_device, load_tokenizer
 from asqp_models.extract_classify.configuration import METHOD
-from asqp_models.extract_classify.decoding import Decoder, ScoredQuad
-from asqp_models.extract_classify.features import Windower, examples
+from asqp_models.extract_classify.decoding import Decoder
+from asqp_models.extract_classify.features import Example, Windower, collate, examples
 from asqp_models.extract_classify.modeling import ExtractClassifyModel
 from asqp_models.extract_classify.settings import Settings
-from asqp_models.extract_classify.training import fit, quiet_libraries
+from asqp_models.methods import ScoredQuad
+from asqp_models.trainer import THRESHOLDS, fit, quiet_libraries
 
 
 class ExtractClassify:
@@ -95,9 +99,9 @@ class ExtractClassify:
             raise UsageError("train: found no quads, expected one at least")
         set_seed(seed)
         with quiet_libraries():
-            tokenizer = _tokenizer(wanted.encoder)
+            tokenizer = load_tokenizer(wanted.encoder, (sample.text for sample in train))
             model = ExtractClassifyModel.from_encoder(
-                wanted.encoder, categories, language=language, **wanted.model_options()
+                wanted.encoder, categories, language=language, vocabulary=len(tokenizer), **wanted.model_options()
             )
         windower = Windower(tokenizer, wanted.max_seq_length, wanted.doc_stride)
         learned, unused = examples(
@@ -109,24 +113,37 @@ class ExtractClassify:
                 f"that no window of {wanted.max_seq_length} tokens holds together: their pairs are not learned",
                 file=sys.stderr,
             )
-        if folder is None and int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        if folder is None and processes.count() > 1:
             raise UsageError("folder: found none, expected one that all processes of the training share")
+        for encoder in model.encoders:
+            encoder.get_input_embeddings().weight.requires_grad_(not wanted.freeze_embeddings)
+        decoder = Decoder(model, tokenizer)
+        config = copy.deepcopy(model.config)
+
+        def join(rows: Sequence[Example]) -> dict[str, Tensor]:
+            return collate(rows, pad_token_id=windower.pad_token_id, num_classes=model.config.num_classes)
+
         scratch = None if folder is not None else tempfile.mkdtemp(prefix="asqp-training-")
         try:
             history = fit(
                 model,
-                tokenizer,
                 learned,
+                join,
                 validation,
                 wanted,
+                predict=decoder,
                 folder=Path(folder or scratch or ""),
                 seed=seed,
+                thresholds=THRESHOLDS if wanted.threshold is None else (wanted.threshold,),
+                clipped=model.step_parameters(),
                 progress=progress,
                 **({"save_only_model": scratch is not None} | (arguments or {})),
             )
         finally:
             if scratch is not None:
                 shutil.rmtree(scratch, ignore_errors=True)
+        model.config = config  # Trainer has written keys of generation into it
+        model.config.threshold = next((row["eval_threshold"] for row in history if row["best"]), config.threshold)
         return cls(model, tokenizer, history=history)
 
     def predict_batch(self, texts: Sequence[str]) -> list[list[Quad]]:
@@ -190,7 +207,7 @@ class ExtractClassify:
             except AsqpError as error:
                 raise DataError(str(error), path=folder / "config.json") from error
             except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-                raise DataError(f"cannot be loaded: {_first_line(error):.200}", path=folder) from error
+                raise DataError(f"cannot be loaded: {first_line(error)}", path=folder) from error
             for name in ("missing_keys", "unexpected_keys", "mismatched_keys"):
                 keys = sorted(key if isinstance(key, str) else key[0] for key in report[name])
                 if keys:
@@ -199,7 +216,7 @@ class ExtractClassify:
                         "those of config.json",
                         path=folder / "model.safetensors",
                     )
-            return cls(model, _stored_tokenizer(folder))
+            return cls(model.to(best_device()), _stored_tokenizer(folder))
 
 
 def _stored_tokenizer(folder: Path) -> Any:
@@ -208,18 +225,6 @@ def _stored_tokenizer(folder: Path) -> Any:
     try:
         BackendTokenizer.from_str(path.read_text(encoding="utf-8"))
     except Exception as error:  # the library raises Exception itself
-        message = getattr(error, "strerror", None) or _first_line(error)
-        raise DataError(f"cannot be read as a tokenizer: {message:.200}", path=path) from error
-    return _tokenizer(folder)
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
-
-
-def _tokenizer(name_or_path: str | Path) -> Any:
-    try:
-        return AutoTokenizer.from_pretrained(name_or_path)
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
-        message = f"has no tokenizer that can be loaded: {_first_line(error):.200}"
-        raise DataError(message, path=name_or_path) from error
+        message = getattr(error, "strerror", None) or first_line(error)
+        raise DataError(f"cannot be read as a tokenizer: {message}", path=path) from error
+    return load_tokenizer(str(folder))

@@ -21,7 +21,8 @@ from transformers import AutoConfig, AutoModel, PreTrainedModel
 from transformers import initialization as init
 from transformers.utils import ModelOutput
 
-from asqp_datasets.errors import DataError, UsageError
+from asqp_datasets.errors import UsageError
+from asqp_models.encoders import load_encoder, without_pooler
 from asqp_models.extract_classify.configuration import ExtractClassifyConfig, asqp_block
 from asqp_models.extract_classify.crf import LinearChainCRF
 from asqp_models.extract_classify.features import NUM_TAGS
@@ -70,9 +71,9 @@ class ExtractClassifyModel(PreTrainedModel):
             raise UsageError("asqp.categories: found none, expected one at least")
         encoder: Any = config.encoder
         size = encoder.hidden_size
-        self.extraction_encoder = _without_pooler(AutoModel.from_config(encoder))
+        self.extraction_encoder = without_pooler(AutoModel.from_config(encoder))
         if not config.share_encoder:
-            self.classification_encoder = _without_pooler(AutoModel.from_config(encoder))
+            self.classification_encoder = without_pooler(AutoModel.from_config(encoder))
         self.dropout = nn.Dropout(config.dropout)
         self.tagger = nn.Linear(size, NUM_TAGS)
         self.crf = LinearChainCRF(NUM_TAGS)
@@ -91,27 +92,30 @@ class ExtractClassifyModel(PreTrainedModel):
 
     @classmethod
     def from_encoder(
-        cls, name_or_path: str | Path, categories: Sequence[str], *, language: str, **options: Any
+        cls,
+        name_or_path: str | Path,
+        categories: Sequence[str],
+        *,
+        language: str,
+        vocabulary: int = 0,
+        **options: Any,
     ) -> ExtractClassifyModel:
-        """A model with a pretrained encoder and new heads.
+        """A model with an encoder and new heads.
 
         Args:
-            name_or_path: A folder or a Hub id, of any encoder that ``AutoModel`` knows.
+            name_or_path: As :func:`asqp_models.encoders.load_encoder` finds it.
             categories: The categories.
             language: ``zh``, ``en`` or another code.
+            vocabulary: Pieces of the tokenizer, where the encoder is to be trained from scratch.
             options: Anything else that :class:`ExtractClassifyConfig` takes.
 
         Raises:
             DataError: The encoder cannot be loaded.
             UsageError: An option is not as described.
         """
-        try:
-            encoder = AutoConfig.from_pretrained(name_or_path)
-            pretrained = _without_pooler(AutoModel.from_pretrained(name_or_path, dtype=torch.float32))
-        except (OSError, ValueError, RuntimeError) as error:
-            raise DataError(f"cannot be loaded as an encoder: {_first_line(error)}", path=name_or_path) from error
-        encoder.dtype, encoder.name_or_path = torch.float32, ""
-        model = cls(ExtractClassifyConfig(encoder=encoder, asqp=asqp_block(language, categories), **options))
+        pretrained = load_encoder(str(name_or_path), vocabulary)
+        config = ExtractClassifyConfig(encoder=pretrained.config, asqp=asqp_block(language, categories), **options)
+        model = cls(config)
         for part in model.encoders:
             part.load_state_dict(pretrained.state_dict())
         return model
@@ -210,17 +214,6 @@ class ExtractClassifyModel(PreTrainedModel):
         if output.extraction_loss is not None and output.classification_loss is not None:
             output.loss = self.config.extraction_weight * output.extraction_loss + output.classification_loss
         return output
-
-
-def _without_pooler(encoder: Any) -> Any:
-    """The encoder without its pooler, which nothing here reads: it would be saved and never trained."""
-    if getattr(encoder, "pooler", None) is not None:
-        encoder.pooler = None
-    return encoder
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 AutoConfig.register(ExtractClassifyConfig.model_type, ExtractClassifyConfig)

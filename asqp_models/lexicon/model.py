@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from asqp_datasets.errors import UsageError
 from asqp_datasets.schema import NULL, SENTIMENTS, Quad, Sample
 from asqp_models.lexicon import checkpoint
 from asqp_models.lexicon.linking import KINDS, Gold, Linker
 from asqp_models.lexicon.matching import FIRST, HAN, Dictionary, Floats, Ints, Stream, normalise, split
 from asqp_models.lexicon.outcomes import Outcomes
+from asqp_models.methods import ScoredQuad
 
 UNSPACED_LANGUAGES = ("zh", "ja")
 """Languages in which white space does not set words apart: there it is read as a clause border."""
@@ -69,6 +71,16 @@ class LexiconModel:
         self._sentiments = Outcomes(
             pairs[:, [0, 1, 3, 4]], words[:, [0, 2, 3]], len(SENTIMENTS), aspect=2.0, opinion=0.5, pair=2.0
         )
+
+    keeps_checkpoints = False
+
+    @staticmethod
+    def check_settings(settings: Mapping[str, Any]) -> None:
+        """Raise :class:`UsageError` if there is any: the lexicon has none."""
+        if settings:
+            raise UsageError(
+                f"{next(iter(settings))}: found an unknown key, expected none: {checkpoint.METHOD} has no settings"
+            )
 
     @property
     def config(self) -> dict[str, Any]:
@@ -141,19 +153,25 @@ class LexiconModel:
         return self.predict_batch([text])[0]
 
     def predict_batch(self, texts: Sequence[str]) -> list[list[Quad]]:
-        """The quads of each text, their offsets true in the text as it is given.
+        """The quads of each text, their offsets true in the text as it is given."""
+        return [[each.quad for each in quads] for quads in self.predict_scored(texts)]
+
+    def predict_scored(self, texts: Sequence[str], threshold: float | None = None) -> list[list[ScoredQuad]]:
+        """The quads of each text, by place, none twice, with the estimated probability that each is annotated.
 
         Args:
             texts: Of any length; time grows in proportion to it. A text of more than 4,000 characters, longer than
                 reviews are, is read in pieces that end where a clause does.
+            threshold: Least probability, above 0; default: the one chosen for each kind of quad in training.
         """
+        thresholds = self.thresholds if threshold is None else [max(threshold, 1e-9)] * len(KINDS)
         pieces = [(number, start, end) for number, text in enumerate(texts) for start, end in _pieces(text)]
-        found = self._candidates([texts[number][start:end] for number, start, end in pieces], self.thresholds)
-        result: list[list[Quad]] = [[] for _ in texts]
+        found = self._candidates([texts[number][start:end] for number, start, end in pieces], thresholds)
+        result: list[dict[Quad, float]] = [{} for _ in texts]
         for (number, start, _), candidates in zip(pieces, found, strict=True):
-            quads = self._select(candidates, self.thresholds)
-            result[number] += [_moved(quad, start) for quad in quads] if start else quads
-        return [list(dict.fromkeys(quads)) for quads in result]
+            for candidate in self._select(candidates, thresholds):
+                result[number].setdefault(_moved(candidate.quad, start), candidate.score)
+        return [list(map(ScoredQuad._make, quads.items())) for quads in result]
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write ``config.json`` and ``lexicon.json``: the same model always gives the same bytes.
@@ -222,11 +240,11 @@ class LexiconModel:
             found[where[i]].append(_Candidate(float(score[i]), kinds[i], quad, *places[i]))
         return found
 
-    def _select(self, candidates: Sequence[_Candidate], thresholds: Sequence[float]) -> list[Quad]:
+    def _select(self, candidates: Sequence[_Candidate], thresholds: Sequence[float]) -> list[_Candidate]:
         """The best candidates whose terms do not overlap, from the surest to the threshold."""
         reached = [c for c in candidates if c.score >= thresholds[c.kind]]
         taken: dict[int, tuple[int, range] | None] = {}
-        quads = []
+        chosen = []
         for c in sorted(reached, key=lambda c: (-c.score / thresholds[c.kind], c.quad[4:])):
             roles = ((0, c.aspect), (1, c.opinion))
             shared = KINDS[c.kind] == "EA&EO"
@@ -238,8 +256,8 @@ class LexiconModel:
                 continue
             for role, place in roles:
                 taken |= dict.fromkeys(place, (role, place) if shared else None)
-            quads.append(c.quad)
-        return sorted(quads, key=lambda q: (q.aspect_start, q.opinion_start, q))
+            chosen.append(c)
+        return sorted(chosen, key=lambda c: (c.quad.aspect_start, c.quad.opinion_start, c.quad))
 
     def _choose_thresholds(self, samples: Sequence[Sample]) -> None:
         """Set the thresholds with the best strict F1, one kind after the other, twice around."""
@@ -251,7 +269,7 @@ class LexiconModel:
             right = predicted = 0
             for found, expected in zip(candidates, gold, strict=True):
                 if found:
-                    quads = Counter(q.strings for q in self._select(found, thresholds))
+                    quads = Counter(c.quad.strings for c in self._select(found, thresholds))
                     predicted += quads.total()
                     right += (quads & expected).total()
             return 2 * right / max(1, predicted + annotated)

@@ -9,7 +9,8 @@ import pytest
 
 import asqp_f1
 from asqp_datasets import Quad, Sample, UsageError
-from asqp_models import evaluation, training
+from asqp_models import evaluation
+from asqp_models.run_folder import load_run
 from tests.conftest import Asqp
 
 
@@ -20,7 +21,7 @@ def test_predict_then_score_by_command(line: Path, tmp_path: Path, asqp: Asqp) -
         assert "60 reviews" in err
         code, out, _ = asqp("score", tmp_path / name, line / "car", "--json")
         assert code == 0
-        assert json.loads(out)["f1"] == training.load_run(line / "run").scores("test")["f1"]
+        assert json.loads(out)["f1"] == load_run(line / "run").scores("test")["f1"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.jsonl", "out.parquet"]
 
 

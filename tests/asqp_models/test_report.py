@@ -13,6 +13,7 @@ from asqp_datasets.builder import build
 from asqp_datasets.sources import open_source
 from asqp_f1 import find_errors
 from asqp_models import pages, report, training
+from asqp_models.run_config import RunConfig
 from tests.conftest import Asqp
 
 
@@ -45,7 +46,7 @@ def test_hostile_reviews_are_shown_not_run(tmp_path: Path) -> None:
     raw = tmp_path / "raw.txt"
     raw.write_text("\n".join(lines) + "\n", encoding="utf-8")
     build(open_source("car", raw=[str(raw)]), tmp_path / "car")
-    run = training.train(training.RunConfig("lexicon", str(tmp_path / "car")), tmp_path / "run")
+    run = training.train(RunConfig("lexicon", str(tmp_path / "car")), tmp_path / "run")
     page = report.write_report([run], tmp_path / "page.html").read_text(encoding="utf-8")
     assert "&lt;script&gt;" in page
     assert "<script" not in page

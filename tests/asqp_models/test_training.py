@@ -11,13 +11,15 @@ import asqp_f1
 from asqp_datasets import DataError, UsageError
 from asqp_models import training
 from asqp_models.methods import load_model
+from asqp_models.run_config import RunConfig
+from asqp_models.run_folder import load_run
 from tests.conftest import Asqp
 
 
 def test_a_run_holds_what_its_scores_rest_on(line: Path) -> None:
     from datasets import load_dataset
 
-    run = training.load_run(line / "run")
+    run = load_run(line / "run")
     assert run.corpus == "synthetic-car"
     assert run.synthetic
     gold = load_dataset(str(line / "car"), split="test")
@@ -41,7 +43,7 @@ def test_a_run_holds_what_its_scores_rest_on(line: Path) -> None:
 
 
 def test_the_same_seed_gives_the_same_bytes(line: Path, tmp_path: Path) -> None:
-    training.train(training.RunConfig("lexicon", str(line / "car")), tmp_path / "run")
+    training.train(RunConfig("lexicon", str(line / "car")), tmp_path / "run")
     one, two = (
         {
             path.relative_to(folder): path.read_bytes()
@@ -64,7 +66,7 @@ def test_a_finished_run_is_reused_and_another_is_not_overwritten(line: Path, tmp
     assert "(other seed)" in err
     (tmp_path / "thesis.txt").write_text("x")
     with pytest.raises(UsageError, match="with other content"):
-        training.train(training.RunConfig("lexicon", str(line / "car")), tmp_path, overwrite=True)
+        training.train(RunConfig("lexicon", str(line / "car")), tmp_path, overwrite=True)
     assert (tmp_path / "thesis.txt").read_text() == "x"
 
 
@@ -72,11 +74,11 @@ def test_settings_and_configs(line: Path, tmp_path: Path, asqp: Asqp) -> None:
     config = tmp_path / "c.yaml"
     config.write_text(f"method: lexicon\ndataset: {line / 'car'}\noutput: {tmp_path / 'from-config'}\n")
     assert asqp("train", config, "--set", "seed=4")[0] == 0
-    assert training.load_run(tmp_path / "from-config").config.seed == 4
+    assert load_run(tmp_path / "from-config").config.seed == 4
     for content, message in (
         (
             f"method: lexicon\ndataset: {line / 'car'}\nlearning_rate: 1\n",
-            "learning_rate: found an unknown key, expected one of method, dataset",
+            "learning_rate: found an unknown key, expected none: lexicon has no settings",
         ),
         ("seed: many\n", "[seed]: found 'many', expected int"),
         ("[", "cannot be read as YAML"),
@@ -176,7 +178,7 @@ def test_settings_are_checked_before_anything_is_loaded(tmp_path: Path, asqp: As
         ("epochs=0", "epochs: found 0, expected an integer of at least 1"),
         ("learning_rate=2e1", "learning_rate: found 20.0, expected a number above 0, up to 1"),
         ("negatives=maybe", "negatives: found 'maybe', expected true or false"),
-        ("layers=2", "layers: found an unknown key, expected one of encoder, epochs"),
+        ("layers=2", "layers: found an unknown key, expected one of epochs, batch_size"),
     ):
         code, _, err = asqp("train", config, "--set", setting)
         assert (code, message in err) == (2, True), err
@@ -197,6 +199,6 @@ def test_what_somebody_put_into_a_run_folder_stays(
     assert asqp(*arguments, "--overwrite", "--seed", 1)[0] == 0
     assert (run / "notes.txt").read_text() == "mine"
     assert Path.cwd() == run
-    assert training.load_run(run).config.seed == 1
+    assert load_run(run).config.seed == 1
     code, _, err = asqp("train", "--method", "lexicon", "--dataset", line / "car", "--output", "")
     assert (code, "output: found an empty name" in err) == (2, True)

@@ -123,17 +123,17 @@ def test_an_interrupted_training_is_taken_up(encoder: Path, tmp_path: Path, monk
     class Killed(Exception):
         pass
 
-    from asqp_models.extract_classify.training import ExtractClassifyTrainer
+    from asqp_models.trainer import QuadTrainer
 
     whole = train(tmp_path / "whole")
-    evaluate = ExtractClassifyTrainer.evaluate
+    evaluate = QuadTrainer.evaluate
 
     def killed(self: Any, *args: Any, **options: Any) -> Any:
         if self.state.epoch == 3:
             raise Killed
         return evaluate(self, *args, **options)
 
-    monkeypatch.setattr(ExtractClassifyTrainer, "evaluate", killed)
+    monkeypatch.setattr(QuadTrainer, "evaluate", killed)
     with pytest.raises(Killed):
         train(tmp_path / "broken")
     monkeypatch.undo()
@@ -314,8 +314,8 @@ def test_a_foreign_configuration_is_one_clear_error(change: dict[str, Any], mess
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({}, "encoder: found none, expected a folder or a Hub id"),
-        ({"encoder": "x", "epoch": 3}, "epoch: found an unknown key, expected one of encoder, epochs"),
+        ({}, "encoder: found none, expected a folder, a Hub id, package:NAME/FOLDER, or scratch"),
+        ({"encoder": "x", "epoch": 3}, "epoch: found an unknown key, expected one of epochs, batch_size"),
         ({"encoder": "x", "epochs": 0}, "epochs: found 0, expected an integer of at least 1"),
         ({"encoder": "x", "epochs": 1.5}, "epochs: found 1.5"),
         ({"encoder": "x", "batch_size": True}, "batch_size: found True"),
