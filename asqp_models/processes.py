@@ -41,10 +41,11 @@ def from_main(value: Any = None) -> Any:
     Args:
         value: The main process's; that of the others does not matter.
     """
+    import torch
     from accelerate import PartialState
     from accelerate.utils import broadcast_object_list
 
-    PartialState()
+    PartialState(cpu=not torch.accelerator.is_available())  # else it takes a CPU's processes for unrelated ones
     values = [value]
     broadcast_object_list(values)
     return values[0]

@@ -328,6 +328,7 @@ def fit(
         "log_level": "error",
         "log_level_replica": "error",
         "ddp_find_unused_parameters": False,
+        "use_cpu": not torch.accelerator.is_available(),  # else a CPU's processes are taken for unrelated ones
         "dataloader_pin_memory": torch.cuda.is_available(),
         "bf16": settings.precision == "bf16",
         "fp16": settings.precision == "fp16",
