@@ -41,14 +41,24 @@ def from_main(value: Any = None) -> Any:
     Args:
         value: The main process's; that of the others does not matter.
     """
-    import torch
-    from accelerate import PartialState
     from accelerate.utils import broadcast_object_list
 
-    PartialState(cpu=not torch.accelerator.is_available())  # else it takes a CPU's processes for unrelated ones
+    _join()
     values = [value]
     broadcast_object_list(values)
     return values[0]
+
+
+def wait_for_all() -> None:
+    """Wait until all processes have come here."""
+    _join().wait_for_everyone()
+
+
+def _join() -> Any:
+    import torch
+    from accelerate import PartialState
+
+    return PartialState(cpu=not torch.accelerator.is_available())  # else it takes a CPU's processes for unrelated ones
 
 
 def _number(names: tuple[str, ...], default: int) -> int:

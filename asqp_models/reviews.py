@@ -106,6 +106,51 @@ def read_reviews(
         raise DataError(f"is not {encoding}: {error.reason}", path=source) from None
 
 
+def count_reviews(source: str, *, format: str | None = None, split: str | None = None) -> int | None:
+    """How many reviews there are, for a bar: at most, where a cell of a table has line breaks; None if unknown.
+
+    Args:
+        source: As for :func:`read_reviews`.
+        format: Likewise.
+        split: Likewise.
+    """
+    path = Path(source)
+    if source == "-" or not path.is_file():
+        return _count_of_dataset(source, split)
+    kind = format or FORMATS.get(path.suffix.lower(), "")
+    if kind == "parquet":
+        return _rows_of_parquet(path)
+    with path.open("rb") as file:
+        ends, last = 0, b"\n"
+        while block := file.read(1 << 20):
+            ends, last = ends + block.count(b"\n"), block[-1:]
+    return max(0, ends + (last != b"\n") - (kind in ("csv", "tsv")))
+
+
+def _count_of_dataset(source: str, split: str | None) -> int | None:
+    if source == "-" or (Path(source).exists() and not Path(source).is_dir()):
+        return None
+    try:
+        opened = open_source(source)
+        chosen = _chosen_split(opened, split)
+    except (DataError, UsageError):
+        return None  # reading it says what is wrong
+    if opened.format != "parquet":
+        return opened.size or None
+    counts = [_rows_of_parquet(path) for name, path in opened.files if chosen in ("all", name)]
+    return None if None in counts else sum(each or 0 for each in counts)
+
+
+def _rows_of_parquet(path: Path) -> int | None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return int(pq.ParquetFile(path).metadata.num_rows)
+    except (OSError, pa.ArrowException):
+        return None  # reading it says what is wrong
+
+
 @contextmanager
 def _open_text(source: str, encoding: str, kind: str) -> Iterator[TextIO]:
     # What is not in the encoding comes through as lone surrogates, and is reported for its row alone. A table tells
@@ -319,10 +364,15 @@ def split_records(source: Source, split: str | None) -> Iterator[Record]:
     Raises:
         UsageError: There is no such split.
     """
+    chosen = _chosen_split(source, split)
+    return (record for record in source.records() if chosen in ("all", record.split))
+
+
+def _chosen_split(source: Source, split: str | None) -> str:
     names = {name for name, _ in source.files}
     if split is None:
-        split = "test" if "test" in names else "all"
+        return "test" if "test" in names else "all"
     if split != "all" and split not in names:
         known = ", ".join(sorted(name for name in names if name)) or "none"
         raise UsageError(f"split: found {split!r} for {source.name}, expected 'all' or one of: {known}")
-    return (record for record in source.records() if split in ("all", record.split))
+    return split

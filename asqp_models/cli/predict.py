@@ -19,6 +19,7 @@ from asqp_models.cli.options import quiet_option, show_progress
 @click.option("--split", metavar="NAME", help="Of a dataset: a split or 'all'; default: test, else all.")
 @click.option("--encoding", default="utf-8", show_default=True, help="Of text files.")
 @click.option("--batch-size", type=click.IntRange(min=1), default=512, show_default=True)
+@click.option("--threshold", type=click.FloatRange(0, 1), help="Least score of a quad; default: the checkpoint's.")
 @quiet_option
 def predict(
     source: str,
@@ -30,6 +31,7 @@ def predict(
     split: str | None,
     encoding: str,
     batch_size: int,
+    threshold: float | None,
     quiet: bool,
 ) -> None:
     """Predict the quads of reviews, with exact character offsets.
@@ -42,12 +44,14 @@ def predict(
     Example:
       asqp predict reviews.csv --model runs/zh --out quads.jsonl
       asqp predict asqp/zh-food-beverage --model runs/zh --out test.jsonl
+      accelerate launch --multi_gpu --num_processes 2 -m asqp_models.cli predict in.csv --model runs/zh --out out.jsonl
       echo 内饰差、屏幕不大 | asqp predict - --model runs/zh --out -
     """
     from asqp_datasets.errors import UsageError
+    from asqp_models import processes
     from asqp_models.methods import load_model
-    from asqp_models.prediction import predict_file, task_of
-    from asqp_models.reviews import read_reviews
+    from asqp_models.prediction_file import predict_file, task_of
+    from asqp_models.reviews import count_reviews, read_reviews
 
     if out != "-" and Path(source).is_file() and Path(out).exists() and Path(source).samefile(out):
         raise UsageError(f"out: found the input {source}, expected another file")
@@ -55,16 +59,21 @@ def predict(
     reviews = read_reviews(
         source, format=format_, text_column=text_column, id_column=id_column, split=split, encoding=encoding
     )
-    options = [format_, text_column, id_column, split, encoding]
+    options = [format_, text_column, id_column, split, encoding, batch_size, threshold]
+    progress = show_progress(quiet)
     done = predict_file(
         loaded,
         reviews,
         out,
         name=Path(model).name,
         batch=batch_size,
+        threshold=threshold,
         task=task_of(source, model, options),
-        progress=show_progress(quiet),
+        total=count_reviews(source, format=format_, split=split) if progress else None,
+        progress=progress,
     )
+    if processes.rank() > 0:
+        return
     speed = (done.rows - done.resumed) / max(done.seconds, 1e-9)
     before = f" ({done.resumed} done before)" if done.resumed else ""
     click.echo(f"{out}: {done.rows} reviews{before}, {done.quads} quads, {speed:.0f} reviews/s", err=True)

@@ -15,7 +15,8 @@ import pytest
 from asqp_datasets import DataError
 from asqp_datasets.sources import open_source
 from asqp_models.methods import load_model
-from asqp_models.prediction import predict, predict_file
+from asqp_models.prediction import predict
+from asqp_models.prediction_file import predict_file
 from asqp_models.reviews import Review
 from tests.conftest import Asqp
 
@@ -85,7 +86,7 @@ def test_another_task_begins_anew(line: Path, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         predict_file(model, broken(), tmp_path / "new.jsonl", batch=1, task={"source": "these"})
     with pytest.raises(DataError, match="found rows of another input"):
-        predict_file(model, iter([Review("x", "好")] * 5), tmp_path / "new.jsonl", task={"source": "these"})
+        predict_file(model, iter([Review("x", "好")] * 5), tmp_path / "new.jsonl", batch=1, task={"source": "these"})
 
 
 def test_a_killed_prediction_is_taken_up(line: Path, tmp_path: Path, asqp: Asqp) -> None:
