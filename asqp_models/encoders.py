@@ -33,8 +33,9 @@ def load_tokenizer(name: str, texts: Iterable[str] = ()) -> Any:
     """
     if name == SCRATCH:
         return BertTokenizer(vocab={piece: i for i, piece in enumerate(_vocabulary(texts))}, model_max_length=512)
+    place = _place(name)
     try:
-        return AutoTokenizer.from_pretrained(_place(name))
+        return AutoTokenizer.from_pretrained(place)
     except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
         message = f"has no tokenizer that can be loaded: {first_line(error)}"
         raise DataError(message, path=name) from error

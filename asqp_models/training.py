@@ -155,7 +155,7 @@ def _measure(
 
 
 def _without_times(row: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in row.items() if not key.endswith(("runtime", "_per_second"))}
+    return {key: row[key] for key in sorted(row) if not key.endswith(("runtime", "_per_second"))}
 
 
 def _digest(samples: Sequence[Sample]) -> str:

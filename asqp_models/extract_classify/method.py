@@ -146,6 +146,11 @@ class ExtractClassify:
         model.config.threshold = next((row["eval_threshold"] for row in history if row["best"]), config.threshold)
         return cls(model, tokenizer, history=history)
 
+    def to(self, device: Any) -> ExtractClassify:
+        """Move the model to a device."""
+        self.model.to(device)
+        return self
+
     def predict_batch(self, texts: Sequence[str]) -> list[list[Quad]]:
         """The quads of each text, by place, none twice; offsets are true in the text as it is given."""
         return [[each.quad for each in quads] for quads in self.predict_scored(texts)]

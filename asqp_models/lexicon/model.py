@@ -84,12 +84,13 @@ class LexiconModel:
 
     @property
     def config(self) -> dict[str, Any]:
-        """What config.json holds: the block ``asqp`` with method, language, categories and thresholds."""
+        """What config.json holds: ``model_type``, and the block ``asqp``: method, categories, thresholds and so on."""
         try:
             version = metadata.version("asqp")
         except metadata.PackageNotFoundError:
             version = "unknown"
         return {
+            "model_type": f"asqp-{checkpoint.METHOD}",  # as ``AutoConfig`` knows it
             "asqp": {
                 "method": checkpoint.METHOD,
                 "format_version": checkpoint.FORMAT_VERSION,
@@ -98,7 +99,7 @@ class LexiconModel:
                 "categories": self.categories,
                 "thresholds": dict(zip(KINDS, self.thresholds, strict=True)),
                 "reuse": dict(zip(("aspect", "opinion"), self.reuse, strict=True)),
-            }
+            },
         }
 
     @classmethod
