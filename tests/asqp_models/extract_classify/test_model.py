@@ -142,6 +142,16 @@ def test_an_interrupted_training_is_taken_up(encoder: Path, tmp_path: Path, monk
         assert torch.equal(value, resumed.model.state_dict()[name]), name
 
 
+def test_training_ends_when_f1_no_longer_rises(encoder: Path) -> None:
+    model = ExtractClassify.train(
+        REVIEWS, REVIEWS, language="en", encoder=str(encoder), **(SETTINGS | {"early_stopping": 3})
+    )
+    scores = [row["eval_f1"] for row in model.history if "eval_f1" in row]
+    best = max(range(len(scores)), key=scores.__getitem__)  # the first of equals
+    assert len(scores) == best + 1 + 3 < SETTINGS["epochs"]
+    assert [row["epoch"] for row in model.history if row["best"]] == [best + 1]
+
+
 def test_the_auto_classes_know_it(trained: Any, tmp_path: Path) -> None:
     from transformers import AutoConfig, AutoModel
 
