@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-page test-slow lint benchmark clean
+.PHONY: demo test test-page test-slow lint benchmark benchmark-train clean
 
 demo: $(VENV)/.installed
 	$(BIN)/asqp demo
@@ -30,6 +30,11 @@ benchmark: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/metric.py
 	$(BIN)/python benchmarks/pipeline.py
+
+# With the extras train and quick, and the raw corpora: what the neural methods cost.
+benchmark-train: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,train,quick]"
+	$(BIN)/python benchmarks/extract_classify.py
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "asqp needs Python 3.11 or newer: make PYTHON=python3.11 …"; exit 2; }
