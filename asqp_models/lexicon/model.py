@@ -74,6 +74,21 @@ class LexiconModel:
 
     keeps_checkpoints = False
 
+    @property
+    def dictionary(self) -> Dictionary:
+        """The terms."""
+        return self._dictionary
+
+    @property
+    def linker(self) -> Linker:
+        """What scores occurrences of the terms."""
+        return self._linker
+
+    @property
+    def outcomes(self) -> Ints:
+        """Rows of (aspect, opinion, category, sentiment, count): terms, or -1 if implicit. Shape (rows, 5)."""
+        return self._counts.outcomes
+
     @staticmethod
     def check_settings(settings: Mapping[str, Any]) -> None:
         """Raise :class:`UsageError` if there is any: the lexicon has none."""
