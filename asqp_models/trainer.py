@@ -10,12 +10,13 @@ import json
 import shutil
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
 import torch
+from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.utils.data import DataLoader, Sampler
 from transformers import (
@@ -39,6 +40,8 @@ from asqp_models.settings import TrainingSettings
 
 THRESHOLDS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7)
 """The thresholds that are tried on validation where none is given."""
+
+_WEIGHTS = "training_weights.safetensors"
 
 
 class Predict(Protocol):
@@ -97,6 +100,44 @@ class _Loader(DataLoader[Any]):
         self.batch_sampler.set_epoch(epoch)
 
 
+class WeightAverage(TrainerCallback):
+    """A moving average of a model's weights (Polyak and Juditsky, 1992), with the decay of the settings.
+
+    Args:
+        model: The model whose weights are averaged after each step.
+        decay: Share of the old average in the new one; at most t / (t + 50) at step t.
+    """
+
+    def __init__(self, model: nn.Module, decay: float) -> None:
+        self.weights = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        self.decay = decay
+        self.average: list[torch.Tensor] = []
+
+    @torch.no_grad()
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **others: Any) -> None:
+        """Take up the weights of a step."""
+        if not self.average:
+            self.average = [weight.detach().clone() for weight in self.weights]
+        decay = min(self.decay, state.global_step / (state.global_step + 50))
+        torch._foreach_lerp_(self.average, [weight.data for weight in self.weights], 1 - decay)
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        """The model has the average as its weights."""
+        self.swap()
+        try:
+            yield
+        finally:
+            self.swap()
+
+    @torch.no_grad()
+    def swap(self) -> None:
+        """Exchange average and weights, if there is an average."""
+        for i, mean in enumerate(self.average):
+            weight = self.weights[i].data
+            self.average[i], self.weights[i].data = weight, mean
+
+
 class QuadTrainer(Trainer):
     """``Trainer`` with a learning rate for heads, a check of the loss, and quad F1 as its evaluation.
 
@@ -127,6 +168,9 @@ class QuadTrainer(Trainer):
         super().__init__(**options)
         self.predict_quads, self.validation, self.settings = predict, validation, settings
         self.thresholds, self.clipped = thresholds, clipped
+        self.averaged = WeightAverage(self.model, settings.averaging) if settings.averaging else None
+        if self.averaged:
+            self.add_callback(self.averaged)
         rank, processes = self.args.process_index, self.args.world_size
         self.batches = Batches(lengths, settings.batch_size, self.args.seed, rank, processes)
         if processes > 1:
@@ -185,7 +229,8 @@ class QuadTrainer(Trainer):
 
     def evaluate(self, eval_dataset: Any = None, ignore_keys: Any = None, metric_key_prefix: str = "eval") -> Any:
         """Strict scores of the quads predicted for the validation samples, and the threshold that gives them."""
-        predicted = self._predict_validation(min(self.thresholds))
+        with self.averaged.in_place() if self.averaged else nullcontext():
+            predicted = self._predict_validation(min(self.thresholds))
         best = max(
             ({**_scores(predicted, self.validation, each), "threshold": each} for each in self.thresholds),
             key=lambda scores: scores["f1"],
@@ -194,6 +239,26 @@ class QuadTrainer(Trainer):
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
         return metrics
+
+    def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
+        """The average is the model that is kept; the weights themselves, from which training goes on, lie beside it."""
+        if not self.averaged or not self.averaged.average:
+            super()._save(output_dir, state_dict)
+            return
+        folder = Path(output_dir or self.args.output_dir)
+        folder.mkdir(parents=True, exist_ok=True)
+        if not self.args.save_only_model:
+            save_file({str(i): weight.data for i, weight in enumerate(self.averaged.weights)}, folder / _WEIGHTS)
+        with self.averaged.in_place():
+            super()._save(output_dir, None)
+
+    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
+        super()._load_from_checkpoint(resume_from_checkpoint, model)
+        if self.averaged:
+            stored = load_file(Path(resume_from_checkpoint) / _WEIGHTS)
+            device = self.averaged.weights[0].device
+            self.averaged.average = [stored[str(i)].to(device) for i in range(len(stored))]
+            self.averaged.swap()
 
     def _predict_validation(self, threshold: float) -> list[list[ScoredQuad]]:
         """Each process predicts its share and gets those of all."""
@@ -358,6 +423,8 @@ def fit(
             folder.mkdir(parents=True, exist_ok=True)
             last = last_checkpoint(folder, args.world_size)
         trainer.train(resume_from_checkpoint=last)
+        if trainer.averaged and not validation:
+            trainer.averaged.swap()
     history = [row for row in trainer.state.log_history if "train_loss" not in row]  # that is of this call alone
     for row in history:
         row["best"] = "eval_f1" in row and row["step"] == trainer.state.best_global_step
