@@ -45,7 +45,7 @@ class UnitEncoderConfig(PreTrainedConfig):
     feature_size: int = 48
     layers: str = "lstm"
     num_hidden_layers: int = 2
-    hidden_size: int = 256
+    hidden_size: int = 192
     dropout: float = 0.35
     unit_dropout: float = 0.08
 
@@ -110,7 +110,7 @@ class JointConfig(PreTrainedConfig):
     doc_stride: int = 32
     implicit: list[bool] | None = None
     reuse: list[bool] | None = None
-    span_size: int = 128
+    span_size: int = 96
     pair_size: int = 192
     dropout: float = 0.35
     threshold: float = 0.3
@@ -168,9 +168,10 @@ class JointConfig(PreTrainedConfig):
         for name, most in (("threshold", 1.0), ("dropout", 0.99)):
             value = getattr(self, name)
             expect(type(value) in (int, float) and 0 <= value <= most, name, value, f"a number from 0 to {most:g}")
-        value = self.calibration
-        good = isinstance(value, list) and len(value) == 2 and all(type(each) in (int, float) for each in value)
-        expect(good and abs(value[1]) < 1e6 and 0 < value[0] < 1e6, "calibration", value, "a slope above 0, a number")
+        scale: Any = self.calibration
+        good = isinstance(scale, list) and len(scale) == 2 and all(type(each) in (int, float) for each in scale)
+        good = good and abs(scale[1]) < 1e6 and 0 < scale[0] < 1e6
+        expect(good, "calibration", scale, "a slope above 0 and an intercept")
         encoder: Any = self.encoder
         if isinstance(encoder, UnitEncoderConfig):
             expect(encoder.max_units == self.max_units, "encoder.max_units", encoder.max_units, "that of the model")

@@ -19,7 +19,6 @@ _UNITS = 4096  # of windows that are encoded together, padding included
 _FLOOR = 0.05  # least score that counts in the mean of several networks
 
 
-
 class Decoder:
     """Predicts the quads of texts.
 
@@ -110,9 +109,7 @@ class Decoder:
         ):
             yield row, (a0, a1), (o0, o1), category, sentiment, score
 
-    def _quads(
-        self, text: str, read: Text, scores: dict[tuple[Span, Span, int, int], float]
-    ) -> list[ScoredQuad]:
+    def _quads(self, text: str, read: Text, scores: dict[tuple[Span, Span, int, int], float]) -> list[ScoredQuad]:
         """From the surest down: none whose aspect or opinion overlaps that of a surer one, but for allowed reuse."""
         config = self.model.config
         taken: tuple[list[Span], list[Span]] = ([], [])

@@ -77,9 +77,7 @@ def examples(samples: Sequence[Sample], reader: Reader, categories: Sequence[str
         if max((q.aspect or (0, 0))[1], (q.opinion or (0, 0))[1]) <= reader.max_units
     ]
     quads = np.array(sorted(rows), np.int64).reshape(-1, 7)
-    terms = [
-        np.array([_term(texts[r[0]].terms, r[i], r[i + 1]) for r in quads.tolist()], np.int64) for i in (1, 3)
-    ]
+    terms = [np.array([_term(texts[r[0]].terms, r[i], r[i + 1]) for r in quads.tolist()], np.int64) for i in (1, 3)]
     evidence = [
         each(terms[0], terms[1], (quads[:, 0], quads[:, column]))
         for each, column in zip(label_evidence(reader), (5, 6), strict=True)

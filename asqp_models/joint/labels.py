@@ -30,8 +30,8 @@ class LabelEvidence:
     def __init__(self, outcomes: Ints, terms: int, labels: int) -> None:
         self.terms, self.labels = terms, labels
         aspect, opinion, label, count = outcomes.T if len(outcomes) else np.zeros((4, 0), np.int64)
-        total: Floats = np.bincount(label, count, labels) + 0.1
-        self.prior = total / total.sum()
+        total = np.bincount(label, count, labels) + 0.1
+        self.prior: Floats = np.asarray(total / total.sum(), np.float64)
         self._keys = np.unique(self._pair(aspect, opinion))
         rows = (aspect + 1, opinion + 1, np.searchsorted(self._keys, self._pair(aspect, opinion)))
         sizes = (terms + 2, terms + 2, len(self._keys) + 1)
@@ -64,9 +64,11 @@ class LabelEvidence:
             np.where(opinion < -1, self.terms + 1, opinion + 1),
             np.where(found, at, len(self._keys)),
         )
-        counts = np.stack(
-            [table[row].toarray() for table, row in zip(self._counts, rows, strict=True)], 1
-        ) if len(aspect) else np.zeros((0, SOURCES, self.labels))
+        counts = (
+            np.stack([table[row].toarray() for table, row in zip(self._counts, rows, strict=True)], 1)
+            if len(aspect)
+            else np.zeros((0, SOURCES, self.labels))
+        )
         if own is not None:
             one, other = _together(own[0])
             for source, row in enumerate(rows):

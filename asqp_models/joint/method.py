@@ -108,6 +108,10 @@ class Joint:
         lexicon = LexiconModel.train(train, validation, language=language)
         reader = _reader(wanted, lexicon, tokenizer)
         learned, unused = examples(train, reader, lexicon.categories)
+        drawn = np.random.default_rng(seed).random(len(learned))
+        learned = [
+            each for each, chance in zip(learned, drawn, strict=True) if len(each.quads) or chance < wanted.empty
+        ]
         if progress and unused:
             print(f"{METHOD}: {unused} quads are not learned, as no window holds their terms", file=sys.stderr)
 
@@ -185,7 +189,7 @@ class Joint:
         return self.decoder(texts, threshold)
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Write ``config.json``, ``model.safetensors``, the folder of the dictionary, and the tokenizer if there is one.
+        """Write ``config.json``, ``model.safetensors``, the folder ``dictionary``, and the tokenizer if there is one.
 
         The same model gives the same bytes.
 

@@ -97,7 +97,6 @@ class JointNetwork(nn.Module):
         self.dropout = PooledDropout(config.dropout)
         self.start, self.end = nn.Linear(hidden, span), nn.Linear(hidden, span)
         self.before, self.behind = nn.Linear(hidden, span), nn.Linear(hidden, span)
-        self.inside = nn.Linear(hidden, span)
         self.length = nn.Embedding(config.max_units, span)
         self.known = nn.Linear(FEATURES, span)
         self.roles = nn.Linear(span, ROLES)
@@ -156,14 +155,9 @@ class JointNetwork(nn.Module):
         pad = nn.functional.pad
         left = self.start(units) + pad(self.before(units), (0, 0, 1, 0))[:, :-1]
         right = self.end(units) + pad(self.behind(units), (0, 0, 0, 1))[:, 1:]
-        sums = pad(self.inside(units).cumsum(1), (0, 0, 1, width))
-        right = pad(right, (0, 0, 0, width))
-        parts = []
-        for k in range(width):
-            inside = sums[:, k + 1 : k + 1 + length] - sums[:, :length]
-            parts.append(left + right[:, k : k + length] + inside / (k + 1))
+        ends = pad(right, (0, 0, 0, width)).unfold(1, length, 1)[:, :width].transpose(1, 3).transpose(2, 3)
         features = inputs["features"]
-        spans = torch.relu(torch.stack(parts, 2) + self.length.weight + self.known(features))
+        spans = torch.relu(self.known(features) + self.length.weight + left[:, :, None] + ends)
         return spans, (self.roles(self.dropout(spans)) + self.known_roles(features)).float()
 
     def pairs(
@@ -293,9 +287,7 @@ class JointNetwork(nn.Module):
             also = gold[..., 2 * role : 2 * role + 2].any(3)
             numbers = also.flatten().nonzero().squeeze(1)
             numbers = torch.cat([numbers, _shifted(also, valid)])
-            terms.append(
-                likely_terms(probability, _LIKELY, config.max_terms, implicit=implicit[role], also=numbers)
-            )
+            terms.append(likely_terms(probability, _LIKELY, config.max_terms, implicit=implicit[role], also=numbers))
         scored = self.pairs(spans, roles, whole, terms[0], terms[1], inputs)
         length, width = roles.shape[1:3]
         gold_terms = [Terms(quads[:, 0], quads[:, i], quads[:, i + 1]) for i in (1, 3)]
@@ -340,9 +332,7 @@ class JointModel(PreTrainedModel):
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
-        if isinstance(module, JointNetwork):
-            module.reset_parameters()
-        elif isinstance(module, nn.Linear):
+        if isinstance(module, JointNetwork | nn.Linear):
             module.reset_parameters()
 
     def forward(self, **inputs: Tensor) -> JointOutput:

@@ -16,8 +16,8 @@ from asqp_datasets.schema import Sample
 from asqp_models.lexicon import LexiconModel
 from asqp_models.lexicon.linking import Candidates, Evidence, Gold
 from asqp_models.lexicon.matching import Ints, Spans, Stream
-from asqp_models.windows import Windower
 from asqp_models.windows import Window as Pieces
+from asqp_models.windows import Windower
 
 FEATURES = 5
 """Numbers that the dictionary has for a span: whether it is a known term, and the log-odds of its four roles."""

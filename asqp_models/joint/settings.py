@@ -23,6 +23,7 @@ class Settings(TrainingSettings):
         layers, num_hidden_layers, hidden_size, embedding_size, bigram_buckets, bigram_size, feature_size, unit_dropout:
             As in :class:`asqp_models.joint.UnitEncoderConfig`.
         dropout: Rate of dropout, in a scratch encoder and in the heads.
+        empty: Share of the training windows without a quad that are read, the same ones in each epoch.
         patience: Epochs before F1 is measured for the first time.
         weights: ``fp16`` stores weights with half the bytes, and predicts with what is stored; or ``fp32``.
 
@@ -44,17 +45,18 @@ class Settings(TrainingSettings):
     max_terms: int = key(48, "an integer of at least 1", int, 1)
     max_seq_length: int = key(160, "an integer of at least 8", int, 8)
     doc_stride: int = key(32, "an integer from 0 to half of max_seq_length", int)
-    span_size: int = key(128, "an integer of at least 1", int, 1)
+    span_size: int = key(96, "an integer of at least 1", int, 1)
     pair_size: int = key(192, "an integer of at least 1", int, 1)
     layers: str = one_of("lstm", "conv")
     num_hidden_layers: int = key(2, "an integer of at least 1", int, 1)
-    hidden_size: int = key(256, "an even number of at least 2", int, 2)
+    hidden_size: int = key(192, "an even number of at least 2", int, 2)
     embedding_size: int = key(128, "an integer of at least 1", int, 1)
     bigram_buckets: int = key(16384, "an integer of at least 0", int)
     bigram_size: int = key(32, "an integer of at least 1", int, 1)
     feature_size: int = key(48, "an integer of at least 0", int)
     unit_dropout: float = key(0.08, "a number from 0, below 1", NUMBER, 0, 0.999999)
     dropout: float = key(0.35, "a number from 0, below 1", NUMBER, 0, 0.99)
+    empty: float = key(0.4, "a number from 0 to 1", NUMBER, 0, 1)
     patience: int = key(0, "an integer of at least 0", int)
     weights: str = one_of("fp16", "fp32")
 
@@ -65,8 +67,8 @@ class Settings(TrainingSettings):
 
     def encoder_options(self) -> dict[str, Any]:
         """What of this goes into the configuration of a scratch encoder."""
-        names = ("layers", "num_hidden_layers", "hidden_size", "embedding_size", "bigram_buckets", "bigram_size")
-        names += ("feature_size", "unit_dropout", "dropout", "max_units")
+        names = ["layers", "num_hidden_layers", "hidden_size", "embedding_size", "bigram_buckets", "bigram_size"]
+        names += ["feature_size", "unit_dropout", "dropout", "max_units"]
         return {name: getattr(self, name) for name in names}
 
     def model_options(self) -> dict[str, Any]:
