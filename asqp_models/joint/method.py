@@ -253,6 +253,7 @@ def _new_model(wanted: Settings, lexicon: LexiconModel, language: str) -> JointM
     with quiet_libraries():
         if wanted.encoder == SCRATCH:
             encoder: Any = UnitEncoderConfig(vocab_size=lexicon.dictionary.size, **wanted.encoder_options())
+            encoder.dtype = torch.float32  # said as loading says it
         else:
             pretrained = load_encoder(wanted.encoder, 0)
             encoder = pretrained.config

@@ -96,7 +96,7 @@ class JointNetwork(nn.Module):
         hidden, span, pair = encoder.hidden_size, config.span_size, config.pair_size
         self.dropout = PooledDropout(config.dropout)
         self.start, self.end = nn.Linear(hidden, span), nn.Linear(hidden, span)
-        self.before, self.behind = nn.Linear(hidden, span), nn.Linear(hidden, span)
+        self.before, self.behind = (nn.Linear(hidden, span, bias=False) for _ in range(2))  # 0 at borders
         self.length = nn.Embedding(config.max_units, span)
         self.known = nn.Linear(FEATURES, span)
         self.roles = nn.Linear(span, ROLES)

@@ -43,7 +43,7 @@ class Text(NamedTuple):
     ids: Ints
     start: Ints
     end: Ints
-    borders: npt.NDArray[np.float16]
+    borders: npt.NDArray[np.float32]
     features: npt.NDArray[np.float16]
     terms: npt.NDArray[np.int32]
     links: npt.NDArray[np.int32]
@@ -108,7 +108,10 @@ class Reader:
         return self._texts(stream, spans, self.lexicon.linker.read(stream, spans))
 
     def read_training(self, samples: Sequence[Sample]) -> tuple[list[Text], Gold]:
-        """The training texts, each with the evidence that all others give; and where their quads stand."""
+        """The training texts, each with the evidence that all others give; and where their quads stand.
+
+        The dictionary's counts are made anew of the samples: they must be those that it was trained on.
+        """
         dictionary = self.lexicon.dictionary
         stream = dictionary.read([sample.text for sample in samples])
         spans = dictionary.find(stream)
@@ -140,7 +143,7 @@ class Reader:
         for i, (first, size) in enumerate(zip(stream.first.tolist(), stream.size.tolist(), strict=True)):
             part = slice(first, first + size)
             own = slice(bounds[i], bounds[i + 1])
-            counted = (borders[part] - borders[first - 1]).astype(np.float16)
+            counted = (borders[part] - borders[first - 1]).astype(np.float32)
             result.append(
                 Text(
                     stream.ids[part],

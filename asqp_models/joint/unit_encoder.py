@@ -111,7 +111,7 @@ class UnitEncoder(PreTrainedModel):
         if self.config.bigram_buckets:
             left = nn.functional.pad(input_ids * attention_mask, (1, 0))[:, :-1]
             of_pair = (left * 1_000_003 + input_ids * attention_mask) * 40_503 % self.config.bigram_buckets
-            ending = self.bigram_embeddings(of_pair)
+            ending = self.bigram_embeddings(of_pair) * mask
             beginning = nn.functional.pad(ending, (0, 0, 0, 1))[:, 1:]
             parts += [self._hidden_units(beginning), self._hidden_units(ending)]
         if self.config.feature_size:
