@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+pytest.importorskip("torch", reason="needs the train extra")
+pytest.importorskip("transformers", reason="needs the train extra")
+
 from asqp_datasets.schema import Quad
 from asqp_models.joint.calibration import calibrate, calibration_error, right_ones
 from asqp_models.methods import ScoredQuad

@@ -10,13 +10,13 @@ import pytest
 pytest.importorskip("torch", reason="needs the train extra")
 pytest.importorskip("transformers", reason="needs the train extra")
 
-from asqp_datasets.errors import DataError  # noqa: E402
-from asqp_datasets.schema import Quad, Sample  # noqa: E402
-from asqp_models.joint.examples import collate, examples, window_tensors  # noqa: E402
-from asqp_models.joint.labels import LabelEvidence  # noqa: E402
-from asqp_models.joint.reading import Reader  # noqa: E402
-from asqp_models.lexicon import LexiconModel  # noqa: E402
-from tests.asqp_models.extract_classify.conftest import REVIEWS, sample  # noqa: E402
+from asqp_datasets.errors import DataError
+from asqp_datasets.schema import Quad, Sample
+from asqp_models.joint.examples import collate, examples, window_tensors
+from asqp_models.joint.labels import LabelEvidence
+from asqp_models.joint.reading import Reader
+from asqp_models.lexicon import LexiconModel
+from tests.asqp_models.extract_classify.conftest import REVIEWS, sample
 
 
 @pytest.fixture
