@@ -29,7 +29,7 @@ class Decoder:
 
     def __init__(self, model: JointModel, reader: Reader) -> None:
         self.model, self.reader = model, reader
-        self._evidence = label_evidence(reader)
+        self._evidence = label_evidence(reader, model.config.categories)
         self._remembered: tuple[list[str], list[list[list[Window]]]] | None = None
 
     def __call__(self, texts: Sequence[str], threshold: float | None = None) -> list[list[ScoredQuad]]:

@@ -43,23 +43,33 @@ class Example(NamedTuple):
         return self.window.input_ids
 
 
-def label_evidence(reader: Reader) -> tuple[LabelEvidence, LabelEvidence]:
-    """That of categories, and that of sentiments."""
-    lexicon = reader.lexicon
-    terms = len(lexicon.dictionary.terms)
+def label_evidence(reader: Reader, categories: Sequence[str]) -> tuple[LabelEvidence, LabelEvidence]:
+    """That of categories, and that of sentiments, from the reader's dictionary.
+
+    Args:
+        reader: The reader.
+        categories: The categories in the order of the classes, at least those of the dictionary.
+    """
+    outcomes, terms = reader.lexicon.outcomes, len(reader.lexicon.dictionary.terms)
+    index = {category: i for i, category in enumerate(categories)}
+    classes = np.array([index[category] for category in reader.lexicon.categories], np.int64)
+    of_category = np.column_stack([outcomes[:, :2], classes[outcomes[:, 2]], outcomes[:, 4]])
     return (
-        LabelEvidence(lexicon.outcomes[:, [0, 1, 2, 4]], terms, len(lexicon.categories)),
-        LabelEvidence(lexicon.outcomes[:, [0, 1, 3, 4]], terms, len(SENTIMENTS)),
+        LabelEvidence(of_category, terms, len(categories)),
+        LabelEvidence(outcomes[:, [0, 1, 3, 4]], terms, len(SENTIMENTS)),
     )
 
 
-def examples(samples: Sequence[Sample], reader: Reader, categories: Sequence[str]) -> tuple[list[Example], int]:
+def examples(
+    samples: Sequence[Sample], reader: Reader, categories: Sequence[str], *, folds: int = 5
+) -> tuple[list[Example], int]:
     """What is to be learned from samples, one example a window.
 
     Args:
         samples: The samples.
         reader: Reads their texts, with the dictionary that was made of them.
         categories: The categories, in the order of the classes.
+        folds: As in :meth:`Reader.read_training`.
 
     Returns:
         The examples; and how many quads they lack, as no sequence of units is their aspect or opinion, or it is longer
@@ -69,26 +79,29 @@ def examples(samples: Sequence[Sample], reader: Reader, categories: Sequence[str
         DataError: A quad's offsets are not those of its term.
     """
     _check(samples)
-    texts, gold = reader.read_training(samples)
+    texts, gold, readers = reader.read_training(samples, folds)
     index = {category: i for i, category in enumerate(categories)}
     rows = [
         (q.text, *(q.aspect or (-1, 0)), *(q.opinion or (-1, 0)), index[q.category], SENTIMENTS.index(q.sentiment))
-        for q in gold.quads
+        for q in gold
         if max((q.aspect or (0, 0))[1], (q.opinion or (0, 0))[1]) <= reader.max_units
     ]
     quads = np.array(sorted(rows), np.int64).reshape(-1, 7)
     terms = [np.array([_term(texts[r[0]].terms, r[i], r[i + 1]) for r in quads.tolist()], np.int64) for i in (1, 3)]
-    evidence = [
-        each(terms[0], terms[1], (quads[:, 0], quads[:, column]))
-        for each, column in zip(label_evidence(reader), (5, 6), strict=True)
+    evidence: list[Logs] = [
+        np.zeros((len(quads), SOURCES, size), np.float32) for size in (len(categories), len(SENTIMENTS))
     ]
+    for fold, part in enumerate(readers):
+        own = np.flatnonzero(quads[:, 0] % len(readers) == fold)
+        for whole, each in zip(evidence, label_evidence(part, categories), strict=True):
+            whole[own] = each(terms[0][own], terms[1][own])
     first = np.searchsorted(quads[:, 0], np.arange(len(samples) + 1)).tolist()
     result = []
     used: set[int] = set()
     for number, windows in enumerate(reader.windows([sample.text for sample in samples], texts)):
-        own = slice(first[number], first[number + 1])
+        places = slice(first[number], first[number + 1])
         for window in windows:
-            example, taken = _example(window, quads[own, 1:], [each[own] for each in evidence])
+            example, taken = _example(window, quads[places, 1:], [each[places] for each in evidence])
             result.append(example)
             used |= {first[number] + i for i in taken}
     return result, sum(len(sample.quads) for sample in samples) - len(used)

@@ -44,14 +44,12 @@ class LabelEvidence:
         key: Ints = (aspect + 1) * (self.terms + 1) + opinion + 1
         return key
 
-    def __call__(self, aspect: Ints, opinion: Ints, own: tuple[Ints, Ints] | None = None) -> Logs:
+    def __call__(self, aspect: Ints, opinion: Ints) -> Logs:
         """Logarithms of the shares of each label, drawn towards those in the whole training set.
 
         Args:
             aspect: Terms, -1 if implicit, -2 if the training set does not know it. Shape (N,).
             opinion: Likewise. Shape (N,).
-            own: In training, the text that each pair is annotated in, and its label. What the text itself added to the
-                counts is then taken off them. Shapes (N,).
 
         Returns:
             Shape (N, SOURCES, labels).
@@ -69,19 +67,6 @@ class LabelEvidence:
             if len(aspect)
             else np.zeros((0, SOURCES, self.labels))
         )
-        if own is not None:
-            one, other = _together(own[0])
-            for source, row in enumerate(rows):
-                same = row[one] == row[other]
-                np.subtract.at(counts, (one[same], source, own[1][other[same]]), 1.0)
-        counts = np.maximum(counts, 0) + _STRENGTH * self.prior
+        counts = counts + _STRENGTH * self.prior
         logs: Logs = np.log(counts / counts.sum(2, keepdims=True)).astype(np.float32)
         return logs
-
-
-def _together(text: Ints) -> tuple[Ints, Ints]:
-    """All pairs of places, equal ones included, that hold the same text; the texts must be sorted."""
-    first, size = np.searchsorted(text, text), np.bincount(text, minlength=1)[text]
-    one = np.repeat(np.arange(len(text)), size)
-    within = np.arange(len(one)) - np.repeat(np.cumsum(size) - size, size)
-    return one, np.repeat(first, size) + within

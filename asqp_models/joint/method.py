@@ -107,7 +107,7 @@ class Joint:
             tokenizer = None if wanted.encoder == SCRATCH else load_tokenizer(wanted.encoder)
         lexicon = LexiconModel.train(train, validation, language=language)
         reader = _reader(wanted, lexicon, tokenizer)
-        learned, unused = examples(train, reader, lexicon.categories)
+        learned, unused = examples(train, reader, lexicon.categories, folds=wanted.folds)
         drawn = np.random.default_rng(seed).random(len(learned))
         learned = [
             each for each, chance in zip(learned, drawn, strict=True) if len(each.quads) or chance < wanted.empty
@@ -153,8 +153,8 @@ class Joint:
                 model.config = config  # Trainer has written keys of generation into it
                 for network in model.networks:
                     network.config = config
-                if wanted.members > 1:
-                    rows = [row | {"member": member} for row in rows]
+                rows = [row | {"member": member} for row in rows] if wanted.members > 1 else rows
+                if wanted.members > 1 and processes.rank() == 0:
                     (own / "history.json").write_text(json.dumps(rows), encoding="utf-8")
                     save_file(model.state_dict(), own / "member.tmp")
                     (own / "member.tmp").rename(done)

@@ -7,6 +7,7 @@ of units, whatever pieces an encoder's tokenizer makes of the text.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy.typing as npt
 
 from asqp_datasets.schema import Sample
 from asqp_models.lexicon import LexiconModel
-from asqp_models.lexicon.linking import Candidates, Evidence, Gold
+from asqp_models.lexicon.linking import Candidates, Evidence, Gold, GoldQuad
 from asqp_models.lexicon.matching import Ints, Spans, Stream
 from asqp_models.windows import Window as Pieces
 from asqp_models.windows import Windower
@@ -107,25 +108,42 @@ class Reader:
         spans = dictionary.find(stream)
         return self._texts(stream, spans, self.lexicon.linker.read(stream, spans))
 
-    def read_training(self, samples: Sequence[Sample]) -> tuple[list[Text], Gold]:
-        """The training texts, each with the evidence that all others give; and where their quads stand.
+    def read_training(self, samples: Sequence[Sample], folds: int) -> tuple[list[Text], list[GoldQuad], list[Reader]]:
+        """The training texts with the evidence that others give.
 
-        The dictionary's counts are made anew of the samples: they must be those that it was trained on.
+        Evidence from counts of which a text's own are taken off would tell a network what was taken off, once it knows
+        the term; so the texts are dealt into parts, and each is read with a dictionary of the other parts.
+
+        Args:
+            samples: What the dictionary was made of.
+            folds: Number of parts.
+
+        Returns:
+            The texts, whose ``ids`` are those of this dictionary and whose ``terms`` those of their part's; the quads,
+            in units of their text; and the reader of each part, text i being of part i modulo their number.
         """
         dictionary = self.lexicon.dictionary
         stream = dictionary.read([sample.text for sample in samples])
-        spans = dictionary.find(stream)
-        gold = Gold.read(stream, samples)
-        texts = self._texts(stream, spans, self.lexicon.linker.read(stream, spans, gold))
-        first = stream.first
+        first = stream.first.tolist()
         quads = [
             quad._replace(
-                aspect=quad.aspect and (quad.aspect[0] - int(first[quad.text]), quad.aspect[1]),
-                opinion=quad.opinion and (quad.opinion[0] - int(first[quad.text]), quad.opinion[1]),
+                aspect=quad.aspect and (quad.aspect[0] - first[quad.text], quad.aspect[1]),
+                opinion=quad.opinion and (quad.opinion[0] - first[quad.text], quad.opinion[1]),
             )
-            for quad in gold.quads
+            for quad in Gold.read(stream, samples).quads
         ]
-        return texts, Gold(quads)
+        folds = max(1, min(folds, len(samples)))
+        texts: list[Text | None] = [None] * len(samples)
+        readers = []
+        for fold in range(folds):
+            others = [sample for i, sample in enumerate(samples) if i % folds != fold]
+            reader = copy(self)
+            reader.lexicon = LexiconModel.count(others, language=self.lexicon.language)
+            readers.append(reader)
+            own = range(fold, len(samples), folds)
+            for i, text in zip(own, reader([samples[i].text for i in own]), strict=True):
+                texts[i] = text._replace(ids=stream.ids[first[i] : first[i] + len(text.ids)])
+        return [text for text in texts if text is not None], quads, readers
 
     def _texts(self, stream: Stream, spans: Spans, evidence: Evidence) -> list[Text]:
         width = self.max_units

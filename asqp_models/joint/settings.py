@@ -24,6 +24,7 @@ class Settings(TrainingSettings):
             As in :class:`asqp_models.joint.UnitEncoderConfig`.
         dropout: Rate of dropout, in a scratch encoder and in the heads.
         empty: Share of the training windows without a quad that are read, the same ones in each epoch.
+        folds: Parts of the training set; what the dictionary says of a part in training comes from the others.
         patience: Epochs before F1 is measured for the first time.
         weights: ``fp16`` stores weights with half the bytes, and predicts with what is stored; or ``fp32``.
 
@@ -57,12 +58,14 @@ class Settings(TrainingSettings):
     unit_dropout: float = key(0.08, "a number from 0, below 1", NUMBER, 0, 0.999999)
     dropout: float = key(0.35, "a number from 0, below 1", NUMBER, 0, 0.99)
     empty: float = key(0.4, "a number from 0 to 1", NUMBER, 0, 1)
-    patience: int = key(0, "an integer of at least 0", int)
+    folds: int = key(5, "an integer of at least 2", int, 2)
+    patience: int = key(0, "an integer from 0, below epochs", int)
     weights: str = one_of("fp16", "fp32")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.expect(self.doc_stride <= self.max_seq_length // 2, "doc_stride")
+        self.expect(self.patience < self.epochs, "patience")
         self.expect(self.hidden_size % 2 == 0, "hidden_size")
 
     def encoder_options(self) -> dict[str, Any]:

@@ -141,15 +141,21 @@ class LexiconModel:
             if progress:
                 print(f"lexicon: {what}", file=sys.stderr)
 
+        say(f"counting {len(train)} samples")
+        model = cls.count(train, language=language)
+        say(f"choosing thresholds on {len(validation) or len(train)} samples")
+        model._choose_thresholds(validation or train)
+        return model
+
+    @classmethod
+    def count(cls, train: Sequence[Sample], *, language: str | None = None) -> LexiconModel:
+        """Count the training set; thresholds are not chosen, else as :meth:`train`."""
         if language is None:
             han = sum(len(re.findall(f"[{HAN}]", s.text)) for s in train)
             language = "zh" if han > sum(len(s.text) for s in train) / 5 else "en"
-        texts = [s.text for s in train]
-        say(f"reading {len(train)} samples")
         dictionary, gold = _dictionary(train, spaced=language not in UNSPACED_LANGUAGES)
-        stream = dictionary.read(texts)
+        stream = dictionary.read([s.text for s in train])
         categories = sorted({q.category for s in train for q in s.quads})
-        say(f"counting {len(dictionary.terms)} terms")
         counts = checkpoint.Counts(
             tokens=dictionary.tokens,
             terms=dictionary.terms,
@@ -159,8 +165,6 @@ class LexiconModel:
         )
         model = cls(counts, language=language, categories=categories, reuse=_reuse(gold))
         model._linker.score(stream, dictionary.find(stream), gold)
-        say(f"choosing thresholds on {len(validation) or len(train)} samples")
-        model._choose_thresholds(validation or train)
         return model
 
     def predict(self, text: str) -> list[Quad]:

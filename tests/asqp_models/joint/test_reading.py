@@ -61,18 +61,22 @@ def test_pieces_know_their_units(lexicon: LexiconModel, tokenizer: Any) -> None:
     assert (windows[0].first, windows[-1].end) == (0, 12)
 
 
-def test_a_text_is_not_told_its_own_annotations(lexicon: LexiconModel) -> None:
-    texts, gold = reader(lexicon).read_training(REVIEWS)
-    place = [i for i, each in enumerate(REVIEWS) if "屏幕" in each.text]
-    read = texts[place[0]]  # the only text with this term
-    at = REVIEWS[place[0]].text.index("屏幕")
-    unit = read.start.tolist().index(at)
+def test_a_text_is_read_with_a_dictionary_of_the_other_parts(lexicon: LexiconModel) -> None:
+    texts, quads, readers = reader(lexicon).read_training(REVIEWS, 4)
+    assert len(readers) == 4
+    number = next(i for i, each in enumerate(REVIEWS) if "屏幕" in each.text)  # the only text with this term
+    read = texts[number]
+    unit = read.start.tolist().index(REVIEWS[number].text.index("屏幕"))
     assert read.features[unit, 1, 0] == 0
     assert read.terms[unit, 1] == -1
-    (same,) = reader(lexicon)([REVIEWS[place[0]].text])
+    (same,) = reader(lexicon)([REVIEWS[number].text])
     assert same.features[unit, 1, 0] == 1
-    quad = next(q for q in gold.quads if q.text == place[0] and q.aspect == (unit, 2))
+    assert same.ids.tolist() == read.ids.tolist()
+    quad = next(q for q in quads if q.text == number and q.aspect == (unit, 2))
     assert quad.category == "屏幕"
+    number, unit = 1, 0  # waiter, which other parts have
+    waiter = texts[number].terms[unit, 0]
+    assert len(readers[number % 4].lexicon.dictionary.terms[waiter]) == 1
 
 
 def test_examples_hold_roles_and_quads(lexicon: LexiconModel) -> None:
@@ -138,9 +142,3 @@ def test_the_evidence_of_labels() -> None:
     assert logs[1, 1:] == pytest.approx(np.stack([prior, prior]))
     assert logs[2, 0] == pytest.approx(prior)
     assert logs[2, 1] == pytest.approx((np.array([0, 1]) + 2 * prior) / 3)
-    # two annotations of one text, and one of another
-    own = np.array([0, 0, 1]), np.array([0, 0, 0])
-    logs = np.exp(evidence(np.array([0, 0, 0]), np.array([1, 1, 1]), own))
-    assert logs[0, 2] == pytest.approx((np.array([1, 0]) + 2 * prior) / 3)
-    assert logs[2, 2] == pytest.approx((np.array([2, 0]) + 2 * prior) / 4)
-    assert logs[0, 0] == pytest.approx((np.array([1, 1]) + 2 * prior) / 4)
