@@ -25,6 +25,7 @@ from asqp_models.encoders import SCRATCH, load_encoder, load_tokenizer
 from asqp_models.joint.calibration import calibrate
 from asqp_models.joint.configuration import METHOD, JointConfig, UnitEncoderConfig, asqp_block
 from asqp_models.joint.decoding import Decoder
+from asqp_models.joint.dictionary import StoredDictionary, load_dictionary
 from asqp_models.joint.examples import Example, collate, examples
 from asqp_models.joint.modeling import JointModel
 from asqp_models.joint.reading import Reader
@@ -35,8 +36,6 @@ from asqp_models.trainer import fit, quiet_libraries
 
 THRESHOLDS = tuple(i / 100 for i in range(10, 71, 2))
 """The thresholds that are tried on validation."""
-
-_DICTIONARY = "dictionary"
 
 
 class Joint:
@@ -105,7 +104,7 @@ class Joint:
             raise UsageError("folder: found none, expected one that all processes of the training share")
         with quiet_libraries():
             tokenizer = None if wanted.encoder == SCRATCH else load_tokenizer(wanted.encoder)
-        lexicon = LexiconModel.train(train, validation, language=language)
+        lexicon = LexiconModel.count(train, language=language)
         reader = _reader(wanted, lexicon, tokenizer)
         learned, unused = examples(train, reader, lexicon.categories, folds=wanted.folds)
         drawn = np.random.default_rng(seed).random(len(learned))
@@ -189,16 +188,14 @@ class Joint:
         return self.decoder(texts, threshold)
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Write ``config.json``, ``model.safetensors``, the folder ``dictionary``, and the tokenizer if there is one.
+        """Write ``config.json``, ``model.safetensors``, ``dictionary.safetensors``, and the tokenizer if there is one.
 
         The same model gives the same bytes.
 
         Args:
             folder: Made if missing.
         """
-        folder = Path(folder)
-        self.lexicon.save_pretrained(folder / _DICTIONARY)
-        save(folder, *([self.tokenizer] if self.tokenizer else []), _Stored(self.model))
+        save(folder, *([self.tokenizer] if self.tokenizer else []), StoredDictionary(self.lexicon), _Stored(self.model))
 
     @classmethod
     def from_pretrained(cls, folder: str | Path) -> Joint:
@@ -209,12 +206,8 @@ class Joint:
         """
         folder = Path(folder)
         model = load(JointModel, folder, METHOD)
-        lexicon = LexiconModel.from_pretrained(folder / _DICTIONARY)
         config = model.config
-        if (lexicon.language, lexicon.categories) != (config.language, config.categories):
-            raise DataError(
-                "found another language or other categories than in the dictionary", path=folder / "config.json"
-            )
+        lexicon = load_dictionary(folder, language=config.language, categories=config.categories, reuse=config.reuse)
         if isinstance(config.encoder, UnitEncoderConfig):
             if config.encoder.vocab_size != lexicon.dictionary.size:
                 raise DataError(
@@ -257,7 +250,7 @@ def _new_model(wanted: Settings, lexicon: LexiconModel, language: str) -> JointM
         else:
             pretrained = load_encoder(wanted.encoder, 0)
             encoder = pretrained.config
-        aspects, opinions = lexicon.outcomes[:, 0], lexicon.outcomes[:, 1]
+        aspects, opinions = lexicon.counts.outcomes[:, 0], lexicon.counts.outcomes[:, 1]
         model = JointModel(
             JointConfig(
                 encoder=encoder,

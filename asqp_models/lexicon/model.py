@@ -6,6 +6,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -64,13 +65,18 @@ class LexiconModel:
         self._counts = counts
         self._dictionary = Dictionary(counts.tokens, counts.terms, spaced=language not in UNSPACED_LANGUAGES)
         self._linker = Linker(self._dictionary, counts.tables, counts.weights)
-        pairs, words = counts.outcomes, counts.words
-        self._categories = Outcomes(
-            pairs[:, [0, 1, 2, 4]], words[:, [0, 1, 3]], len(categories), aspect=0.5, opinion=4.0, pair=4.0
+
+    @cached_property
+    def _categories(self) -> Outcomes:
+        pairs, words = self._counts.outcomes, self._counts.words
+        return Outcomes(
+            pairs[:, [0, 1, 2, 4]], words[:, [0, 1, 3]], len(self.categories), aspect=0.5, opinion=4.0, pair=4.0
         )
-        self._sentiments = Outcomes(
-            pairs[:, [0, 1, 3, 4]], words[:, [0, 2, 3]], len(SENTIMENTS), aspect=2.0, opinion=0.5, pair=2.0
-        )
+
+    @cached_property
+    def _sentiments(self) -> Outcomes:
+        pairs, words = self._counts.outcomes, self._counts.words
+        return Outcomes(pairs[:, [0, 1, 3, 4]], words[:, [0, 2, 3]], len(SENTIMENTS), aspect=2.0, opinion=0.5, pair=2.0)
 
     keeps_checkpoints = False
 
@@ -85,9 +91,9 @@ class LexiconModel:
         return self._linker
 
     @property
-    def outcomes(self) -> Ints:
-        """Rows of (aspect, opinion, category, sentiment, count): terms, or -1 if implicit. Shape (rows, 5)."""
-        return self._counts.outcomes
+    def counts(self) -> checkpoint.Counts:
+        """The counts and weights."""
+        return self._counts._replace(tables=self._linker.tables, weights=self._linker.weights)
 
     @staticmethod
     def check_settings(settings: Mapping[str, Any]) -> None:
