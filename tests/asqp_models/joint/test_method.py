@@ -70,7 +70,7 @@ def test_several_quads_of_a_term_and_nested_terms() -> None:
         sample("[food] {great}", ("FOOD", "POS", 0, 1), ("PLACE", "POS", 0, 1), number=1),
         sample("[waiter] [kitchen] {rude}", ("SERVICE", "NEG", 0, 2), ("PLACE", "NEG", 1, 2), number=2),
     ]
-    model = Joint.train(both * 4, both, language="en", **(SETTINGS | {"epochs": 60}))
+    model = Joint.train(both * 8, [], language="en", **(SETTINGS | {"epochs": 20}))
     assert model.model.config.reuse == [True, True]
     assert [sorted(quads) for quads in model.predict_batch([each.text for each in both])] == [
         sorted(each.quads) for each in both
@@ -94,7 +94,7 @@ def test_the_scale_of_scores_goes_both_ways() -> None:
 
 
 def test_an_ensemble_is_one_checkpoint(tmp_path: Path) -> None:
-    short = SETTINGS | {"epochs": 8}
+    short = SETTINGS | {"epochs": 2}
     model = Joint.train(LEARNED, REVIEWS, language="en", seed=3, folder=tmp_path / "kept", members=2, **short)
     assert len(model.model.networks) == model.config["members"] == 2
     assert {row["member"] for row in model.history} == {0, 1}
@@ -107,26 +107,26 @@ def test_an_ensemble_is_one_checkpoint(tmp_path: Path) -> None:
     assert loaded.predict_scored(TEXTS, 0.05) == again.predict_scored(TEXTS, 0.05) == model.predict_scored(TEXTS, 0.05)
 
 
-def test_a_moved_checkpoint_predicts_the_same_in_a_fresh_process(model: Joint, tmp_path: Path) -> None:
-    model.save_pretrained(tmp_path / "first")
-    shutil.move(tmp_path / "first", tmp_path / "second")
-    names = {path.name for path in (tmp_path / "second").iterdir()}
-    assert names - {"tokenizer.json", "tokenizer_config.json"} == {
-        "config.json",
-        "dictionary.safetensors",
-        "model.safetensors",
-    }
+def test_moved_checkpoints_predict_the_same_in_a_fresh_process(
+    trained: Joint, over_bert: Joint, tmp_path: Path
+) -> None:
+    for name, model in (("scratch", trained), ("bert", over_bert)):
+        model.save_pretrained(tmp_path / "first")
+        shutil.move(tmp_path / "first", tmp_path / name)
+        names = {path.name for path in (tmp_path / name).iterdir()}
+        own = {"tokenizer.json", "tokenizer_config.json"} if name == "bert" else set()
+        assert names == {"config.json", "dictionary.safetensors", "model.safetensors"} | own
     texts = [*TEXTS, *ODD.values()]
     (tmp_path / "texts.json").write_text(json.dumps(texts), encoding="utf-8")
     code = f"""
 import json, torch
 torch.set_num_threads(1)
 from asqp_models.methods import load_model
-model = load_model({str(tmp_path / "second")!r})
 texts = json.load(open({str(tmp_path / "texts.json")!r}))
-print(json.dumps(model.predict_scored(texts)))
+print(json.dumps([load_model({str(tmp_path)!r} + "/" + name).predict_scored(texts) for name in ("scratch", "bert")]))
 """
-    assert json.loads(python(code)) == json.loads(json.dumps(model.predict_scored(texts)))
+    expected = [model.predict_scored(texts) for model in (trained, over_bert)]
+    assert json.loads(python(code)) == json.loads(json.dumps(expected))
 
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
