@@ -425,7 +425,8 @@ def fit(
         trainer.train(resume_from_checkpoint=last)
         if trainer.averaged and not validation:
             trainer.averaged.swap()
-    history = [row for row in trainer.state.log_history if "train_loss" not in row]  # that is of this call alone
+    rows = [row for row in trainer.state.log_history if "train_loss" not in row]  # that is of this call alone
+    history = [dict(sorted(row.items())) for row in rows]  # as a training that was taken up has them
     for row in history:
         row["best"] = "eval_f1" in row and row["step"] == trainer.state.best_global_step
     return history
