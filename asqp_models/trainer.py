@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import torch
-from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.utils.data import DataLoader, Sampler
 from transformers import (
@@ -35,13 +34,12 @@ from asqp_datasets.errors import UsageError
 from asqp_datasets.progress import Progress
 from asqp_datasets.schema import Sample
 from asqp_f1 import score
+from asqp_models.averaging import WeightAverage
 from asqp_models.methods import ScoredQuad
 from asqp_models.settings import TrainingSettings
 
 THRESHOLDS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7)
 """The thresholds that are tried on validation where none is given."""
-
-_WEIGHTS = "training_weights.safetensors"
 
 
 class Predict(Protocol):
@@ -98,44 +96,6 @@ class _Loader(DataLoader[Any]):
 
     def set_epoch(self, epoch: int) -> None:
         self.batch_sampler.set_epoch(epoch)
-
-
-class WeightAverage(TrainerCallback):
-    """A moving average of a model's weights (Polyak and Juditsky, 1992), with the decay of the settings.
-
-    Args:
-        model: The model whose weights are averaged after each step.
-        decay: Share of the old average in the new one; at most t / (t + 50) at step t.
-    """
-
-    def __init__(self, model: nn.Module, decay: float) -> None:
-        self.weights = [parameter for parameter in model.parameters() if parameter.requires_grad]
-        self.decay = decay
-        self.average: list[torch.Tensor] = []
-
-    @torch.no_grad()
-    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **others: Any) -> None:
-        """Take up the weights of a step."""
-        if not self.average:
-            self.average = [weight.detach().clone() for weight in self.weights]
-        decay = min(self.decay, state.global_step / (state.global_step + 50))
-        torch._foreach_lerp_(self.average, [weight.data for weight in self.weights], 1 - decay)
-
-    @contextmanager
-    def in_place(self) -> Iterator[None]:
-        """The model has the average as its weights."""
-        self.swap()
-        try:
-            yield
-        finally:
-            self.swap()
-
-    @torch.no_grad()
-    def swap(self) -> None:
-        """Exchange average and weights, if there is an average."""
-        for i, mean in enumerate(self.average):
-            weight = self.weights[i].data
-            self.average[i], self.weights[i].data = weight, mean
 
 
 class QuadTrainer(Trainer):
@@ -245,20 +205,15 @@ class QuadTrainer(Trainer):
         if not self.averaged or not self.averaged.average:
             super()._save(output_dir, state_dict)
             return
-        folder = Path(output_dir or self.args.output_dir)
-        folder.mkdir(parents=True, exist_ok=True)
         if not self.args.save_only_model:
-            save_file({str(i): weight.data for i, weight in enumerate(self.averaged.weights)}, folder / _WEIGHTS)
+            self.averaged.save(Path(output_dir or self.args.output_dir))
         with self.averaged.in_place():
             super()._save(output_dir, None)
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
         super()._load_from_checkpoint(resume_from_checkpoint, model)
         if self.averaged:
-            stored = load_file(Path(resume_from_checkpoint) / _WEIGHTS)
-            device = self.averaged.weights[0].device
-            self.averaged.average = [stored[str(i)].to(device) for i in range(len(stored))]
-            self.averaged.swap()
+            self.averaged.load(Path(resume_from_checkpoint))
 
     def _predict_validation(self, threshold: float) -> list[list[ScoredQuad]]:
         """Each process predicts its share and gets those of all."""

@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the train extra")
 pytest.importorskip("transformers", reason="needs the train extra")
 
-from asqp_models.trainer import WeightAverage  # noqa: E402
+from asqp_models.averaging import WeightAverage  # noqa: E402
 
 
 def test_the_average_of_weights() -> None:
