@@ -112,7 +112,7 @@ class Decoder:
     def _quads(self, text: str, read: Text, scores: dict[tuple[Span, Span, int, int], float]) -> list[ScoredQuad]:
         """From the surest down: none whose aspect or opinion overlaps that of a surer one, but for allowed reuse."""
         config = self.model.config
-        taken: tuple[list[Span], list[Span]] = ([], [])
+        taken: tuple[dict[int, Span], dict[int, Span]] = ({}, {})  # by unit
         labelled: set[tuple[Span, Span, int]] = set()
         result: dict[Quad, float] = {}
         for (aspect, opinion, category, sentiment), score in sorted(
@@ -120,16 +120,15 @@ class Decoder:
         ):
             terms = (aspect, opinion)
             clash = any(
-                term != IMPLICIT and term[0] < other[1] and other[0] < term[1] and not (reuse and term == other)
-                for term, others, reuse in zip(terms, taken, config.reuse, strict=True)
-                for other in others
+                unit in of_role and not (reuse and of_role[unit] == term)
+                for term, of_role, reuse in zip(terms, taken, config.reuse, strict=True)
+                for unit in range(*term)
             )
             if clash or (*terms, category) in labelled:
                 continue
             labelled.add((*terms, category))
-            for term, others in zip(terms, taken, strict=True):
-                if term != IMPLICIT:
-                    others.append(term)
+            for term, of_role in zip(terms, taken, strict=True):
+                of_role |= dict.fromkeys(range(*term), term)
             places = [
                 (-1, -1) if term == IMPLICIT else (int(read.start[term[0]]), int(read.end[term[1] - 1]))
                 for term in terms
