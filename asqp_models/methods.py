@@ -64,6 +64,7 @@ class Method(Protocol):
 _HOMES = {
     "lexicon": "asqp_models.lexicon:LexiconModel",
     "extract-classify": "asqp_models.extract_classify:ExtractClassify",
+    "joint": "asqp_models.joint:Joint",
 }
 
 METHODS = tuple(_HOMES)

@@ -52,6 +52,8 @@ class TrainingSettings:
         warmup: Share of the updates in which learning rates rise from 0; they then fall to 0, both linearly.
         weight_decay: Of AdamW, on all but biases and norms.
         max_grad_norm: Largest norm of a gradient; 0 does not clip.
+        averaging: Decay of a moving average of the weights, which is then what is evaluated and kept; 0 for none. At
+            step t it is at most t / (t + 50), so that the first weights are soon forgotten.
         early_stopping: Epochs without a better F1 after which training ends; 0 for none.
         precision: ``fp32``, ``bf16`` or ``fp16``.
 
@@ -66,6 +68,7 @@ class TrainingSettings:
     warmup: float = key(0.1, "a number from 0 to 1", NUMBER, 0, 1)
     weight_decay: float = key(0.01, "a number from 0 to 1", NUMBER, 0, 1)
     max_grad_norm: float = key(1.0, "a number of at least 0", NUMBER)
+    averaging: float = key(0.0, "a number from 0, below 1", NUMBER, 0, 0.999999)
     early_stopping: int = key(0, "an integer of at least 0", int)
     precision: str = one_of("fp32", "bf16", "fp16")
 

@@ -10,7 +10,7 @@ import json
 import shutil
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
@@ -34,6 +34,7 @@ from asqp_datasets.errors import UsageError
 from asqp_datasets.progress import Progress
 from asqp_datasets.schema import Sample
 from asqp_f1 import score
+from asqp_models.averaging import WeightAverage
 from asqp_models.methods import ScoredQuad
 from asqp_models.settings import TrainingSettings
 
@@ -127,6 +128,9 @@ class QuadTrainer(Trainer):
         super().__init__(**options)
         self.predict_quads, self.validation, self.settings = predict, validation, settings
         self.thresholds, self.clipped = thresholds, clipped
+        self.averaged = WeightAverage(self.model, settings.averaging) if settings.averaging else None
+        if self.averaged:
+            self.add_callback(self.averaged)
         rank, processes = self.args.process_index, self.args.world_size
         self.batches = Batches(lengths, settings.batch_size, self.args.seed, rank, processes)
         if processes > 1:
@@ -185,7 +189,8 @@ class QuadTrainer(Trainer):
 
     def evaluate(self, eval_dataset: Any = None, ignore_keys: Any = None, metric_key_prefix: str = "eval") -> Any:
         """Strict scores of the quads predicted for the validation samples, and the threshold that gives them."""
-        predicted = self._predict_validation(min(self.thresholds))
+        with self.averaged.in_place() if self.averaged else nullcontext():
+            predicted = self._predict_validation(min(self.thresholds))
         best = max(
             ({**_scores(predicted, self.validation, each), "threshold": each} for each in self.thresholds),
             key=lambda scores: scores["f1"],
@@ -194,6 +199,21 @@ class QuadTrainer(Trainer):
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
         return metrics
+
+    def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
+        """The average is the model that is kept; the weights themselves, from which training goes on, lie beside it."""
+        if not self.averaged or not self.averaged.average:
+            super()._save(output_dir, state_dict)
+            return
+        if not self.args.save_only_model:
+            self.averaged.save(Path(output_dir or self.args.output_dir))
+        with self.averaged.in_place():
+            super()._save(output_dir, None)
+
+    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
+        super()._load_from_checkpoint(resume_from_checkpoint, model)
+        if self.averaged:
+            self.averaged.load(Path(resume_from_checkpoint))
 
     def _predict_validation(self, threshold: float) -> list[list[ScoredQuad]]:
         """Each process predicts its share and gets those of all."""
@@ -358,7 +378,10 @@ def fit(
             folder.mkdir(parents=True, exist_ok=True)
             last = last_checkpoint(folder, args.world_size)
         trainer.train(resume_from_checkpoint=last)
-    history = [row for row in trainer.state.log_history if "train_loss" not in row]  # that is of this call alone
+        if trainer.averaged and not validation:
+            trainer.averaged.swap()
+    rows = [row for row in trainer.state.log_history if "train_loss" not in row]  # that is of this call alone
+    history = [dict(sorted(row.items())) for row in rows]  # as a training that was taken up has them
     for row in history:
         row["best"] = "eval_f1" in row and row["step"] == trainer.state.best_global_step
     return history

@@ -11,7 +11,7 @@ from asqp_models.cli.options import json_option, print_json, print_table, quiet_
 
 @click.command()
 @click.argument("config", required=False, type=click.Path(path_type=Path))
-@click.option("--method", metavar="METHOD", help="What to train: lexicon or extract-classify.")
+@click.option("--method", metavar="METHOD", help="What to train: lexicon, extract-classify or joint.")
 @click.option("--dataset", metavar="DATASET", help="Dataset folder, corpus id or Hub dataset.")
 @click.option("--output", metavar="FOLDER", help="Run folder; default: runs/DATASET_METHOD_seedN.")
 @click.option("--seed", type=click.IntRange(min=0), help="Random seed; default: 0.")
@@ -41,6 +41,7 @@ def train(
     \b
     Example:
       asqp train --method lexicon --dataset asqp/zh-food-beverage --output runs/zh
+      asqp train configs/quick/zh-food-beverage_joint.yaml
       asqp train configs/restaurant-acos_extract-classify.yaml --set negatives=true --set epochs=10
       accelerate launch train.py configs/restaurant-acos_extract-classify.yaml --seed 1
     """

@@ -11,15 +11,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError
-from tokenizers import Tokenizer as BackendTokenizer
 from torch import Tensor
 from transformers import set_seed
 
-from asqp_datasets.errors import AsqpError, DataError, UsageError, first_line
+from asqp_datasets.errors import UsageError
 from asqp_datasets.schema import Quad, Sample
 from asqp_models import processes
-from asqp_models.encoders import best_device, load_tokenizer
+from asqp_models.checkpoints import load, save, stored_tokenizer
+from asqp_models.encoders import load_tokenizer
 from asqp_models.extract_classify.configuration import METHOD
 from asqp_models.extract_classify.decoding import Decoder
 from asqp_models.extract_classify.features import Example, Windower, collate, examples
@@ -170,17 +169,7 @@ class ExtractClassify:
         Args:
             folder: Made if missing.
         """
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=".saving-", dir=folder))
-        try:
-            with quiet_libraries():
-                self.model.save_pretrained(work)
-                self.tokenizer.save_pretrained(work)
-            for file in sorted(work.iterdir()):
-                file.replace(folder / file.name)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
+        save(folder, self.model, self.tokenizer)
 
     @classmethod
     def from_pretrained(cls, folder: str | Path) -> ExtractClassify:
@@ -189,47 +178,5 @@ class ExtractClassify:
         Raises:
             DataError: A file is missing, damaged or of another method.
         """
-        folder = Path(folder)
-        try:
-            config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-            method = config["asqp"]["method"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise DataError(
-                f"cannot be read ({type(error).__name__}), expected the configuration of a {METHOD} checkpoint",
-                path=folder / "config.json",
-            ) from error
-        if method != METHOD:
-            raise DataError(f"found {method!r:.60}, expected {METHOD!r}", path=folder / "config.json", field="method")
-        with quiet_libraries():
-            try:
-                model, report = ExtractClassifyModel.from_pretrained(
-                    folder,
-                    local_files_only=True,
-                    use_safetensors=True,
-                    ignore_mismatched_sizes=True,  # reported below
-                    output_loading_info=True,
-                )
-            except AsqpError as error:
-                raise DataError(str(error), path=folder / "config.json") from error
-            except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-                raise DataError(f"cannot be loaded: {first_line(error)}", path=folder) from error
-            for name in ("missing_keys", "unexpected_keys", "mismatched_keys"):
-                keys = sorted(key if isinstance(key, str) else key[0] for key in report[name])
-                if keys:
-                    raise DataError(
-                        f"found {len(keys)} weights that are {name.partition('_')[0]}, such as {keys[0]:.80}, expected "
-                        "those of config.json",
-                        path=folder / "model.safetensors",
-                    )
-            return cls(model.to(best_device()), _stored_tokenizer(folder))
-
-
-def _stored_tokenizer(folder: Path) -> Any:
-    """The tokenizer of a checkpoint; ``AutoTokenizer`` makes an empty one up where the file is missing or damaged."""
-    path = folder / "tokenizer.json"
-    try:
-        BackendTokenizer.from_str(path.read_text(encoding="utf-8"))
-    except Exception as error:  # the library raises Exception itself
-        message = getattr(error, "strerror", None) or first_line(error)
-        raise DataError(f"cannot be read as a tokenizer: {message}", path=path) from error
-    return load_tokenizer(str(folder))
+        model = load(ExtractClassifyModel, folder, METHOD)
+        return cls(model, stored_tokenizer(Path(folder)))

@@ -63,6 +63,19 @@ class Candidates(NamedTuple):
     score: Floats
 
 
+class Evidence(NamedTuple):
+    """What a dictionary says of texts.
+
+    Args:
+        roles: Log-odds that each span has each role: aspect with an opinion, aspect alone, opinion with an aspect,
+            opinion alone; -30 where the training set says nothing. Shape (spans, 4).
+        candidates: The possible quads.
+    """
+
+    roles: Floats
+    candidates: Candidates
+
+
 class GoldQuad(NamedTuple):
     """An annotated quad on tokens: (first token, tokens) of aspect and opinion, None if implicit."""
 
@@ -157,7 +170,11 @@ class Linker:
         self.dictionary, self.tables, self.weights = dictionary, tables, weights
 
     def score(self, stream: Stream, spans: Spans, gold: Gold | None = None) -> Candidates:
-        """The candidates of the texts of a stream.
+        """The candidates of the texts of a stream, as in :meth:`read`."""
+        return self.read(stream, spans, gold).candidates
+
+    def read(self, stream: Stream, spans: Spans, gold: Gold | None = None) -> Evidence:
+        """The roles of the spans of a stream, and the candidates of its texts.
 
         Args:
             stream: From ``Dictionary.read``.
@@ -199,13 +216,14 @@ class Linker:
         nothing = self._texts(stream, spelled_out, gold)
         none = [np.full(len(x), -1) for x in (aspects, opinions, texts)]
         scores = np.concatenate([link, aspect_alone, opinion_alone, nothing])
-        return Candidates(
+        candidates = Candidates(
             kind=np.repeat(np.arange(4), [len(a), len(aspects), len(opinions), len(texts)]),
             aspect=np.concatenate([a, aspects, none[1], none[2]]),
             opinion=np.concatenate([o, none[0], opinions, none[2]]),
             text=np.concatenate([spans.text[a], spans.text[aspects], spans.text[opinions], texts]),
             score=sigmoid(scores),
         )
+        return Evidence(roles, candidates)
 
     def _fitted(self, name: str, features: Sequence[Floats], labels: Bools | None) -> Floats:
         x = np.column_stack(features)

@@ -6,6 +6,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -64,15 +65,35 @@ class LexiconModel:
         self._counts = counts
         self._dictionary = Dictionary(counts.tokens, counts.terms, spaced=language not in UNSPACED_LANGUAGES)
         self._linker = Linker(self._dictionary, counts.tables, counts.weights)
-        pairs, words = counts.outcomes, counts.words
-        self._categories = Outcomes(
-            pairs[:, [0, 1, 2, 4]], words[:, [0, 1, 3]], len(categories), aspect=0.5, opinion=4.0, pair=4.0
-        )
-        self._sentiments = Outcomes(
-            pairs[:, [0, 1, 3, 4]], words[:, [0, 2, 3]], len(SENTIMENTS), aspect=2.0, opinion=0.5, pair=2.0
+
+    @cached_property
+    def _categories(self) -> Outcomes:
+        pairs, words = self._counts.outcomes, self._counts.words
+        return Outcomes(
+            pairs[:, [0, 1, 2, 4]], words[:, [0, 1, 3]], len(self.categories), aspect=0.5, opinion=4.0, pair=4.0
         )
 
+    @cached_property
+    def _sentiments(self) -> Outcomes:
+        pairs, words = self._counts.outcomes, self._counts.words
+        return Outcomes(pairs[:, [0, 1, 3, 4]], words[:, [0, 2, 3]], len(SENTIMENTS), aspect=2.0, opinion=0.5, pair=2.0)
+
     keeps_checkpoints = False
+
+    @property
+    def dictionary(self) -> Dictionary:
+        """The terms."""
+        return self._dictionary
+
+    @property
+    def linker(self) -> Linker:
+        """What scores occurrences of the terms."""
+        return self._linker
+
+    @property
+    def counts(self) -> checkpoint.Counts:
+        """The counts and weights."""
+        return self._counts._replace(tables=self._linker.tables, weights=self._linker.weights)
 
     @staticmethod
     def check_settings(settings: Mapping[str, Any]) -> None:
@@ -127,15 +148,21 @@ class LexiconModel:
             if progress:
                 print(f"lexicon: {what}", file=sys.stderr)
 
+        say(f"counting {len(train)} samples")
+        model = cls.count(train, language=language)
+        say(f"choosing thresholds on {len(validation) or len(train)} samples")
+        model._choose_thresholds(validation or train)
+        return model
+
+    @classmethod
+    def count(cls, train: Sequence[Sample], *, language: str | None = None) -> LexiconModel:
+        """Count the training set; thresholds are not chosen, else as :meth:`train`."""
         if language is None:
             han = sum(len(re.findall(f"[{HAN}]", s.text)) for s in train)
             language = "zh" if han > sum(len(s.text) for s in train) / 5 else "en"
-        texts = [s.text for s in train]
-        say(f"reading {len(train)} samples")
         dictionary, gold = _dictionary(train, spaced=language not in UNSPACED_LANGUAGES)
-        stream = dictionary.read(texts)
+        stream = dictionary.read([s.text for s in train])
         categories = sorted({q.category for s in train for q in s.quads})
-        say(f"counting {len(dictionary.terms)} terms")
         counts = checkpoint.Counts(
             tokens=dictionary.tokens,
             terms=dictionary.terms,
@@ -145,8 +172,6 @@ class LexiconModel:
         )
         model = cls(counts, language=language, categories=categories, reuse=_reuse(gold))
         model._linker.score(stream, dictionary.find(stream), gold)
-        say(f"choosing thresholds on {len(validation) or len(train)} samples")
-        model._choose_thresholds(validation or train)
         return model
 
     def predict(self, text: str) -> list[Quad]:

@@ -1,0 +1,99 @@
+"""The checkpoint folders of neural methods: ``config.json``, ``model.safetensors`` and a tokenizer."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from tokenizers import Tokenizer as BackendTokenizer
+
+from asqp_datasets.errors import AsqpError, DataError, first_line
+from asqp_models.encoders import best_device, load_tokenizer
+from asqp_models.trainer import quiet_libraries
+
+
+def save(folder: str | Path, *parts: Any) -> None:
+    """Write what has a ``save_pretrained``; the same parts give the same bytes, each file is there in whole or not.
+
+    Args:
+        folder: Made if missing.
+        parts: A model, a tokenizer.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix=".saving-", dir=folder))
+    try:
+        with quiet_libraries():
+            for part in parts:
+                part.save_pretrained(work)
+        for file in sorted(work.iterdir()):
+            file.replace(folder / file.name)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def load(kind: Any, folder: str | Path, method: str) -> Any:
+    """The model of a checkpoint, in float32, on the best device.
+
+    Args:
+        kind: The class of the model.
+        folder: The checkpoint folder.
+        method: The method that it must be of.
+
+    Raises:
+        DataError: A file is missing, damaged or of another method.
+    """
+    folder = Path(folder)
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        found = config["asqp"]["method"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(
+            f"cannot be read ({type(error).__name__}), expected the configuration of a {method} checkpoint",
+            path=folder / "config.json",
+        ) from error
+    if found != method:
+        raise DataError(f"found {found!r:.60}, expected {method!r}", path=folder / "config.json", field="method")
+    with quiet_libraries():
+        try:
+            model, report = kind.from_pretrained(
+                folder,
+                local_files_only=True,
+                use_safetensors=True,
+                ignore_mismatched_sizes=True,  # reported below
+                output_loading_info=True,
+                dtype=torch.float32,
+            )
+        except AsqpError as error:
+            raise DataError(str(error), path=folder / "config.json") from error
+        except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+            raise DataError(f"cannot be loaded: {first_line(error)}", path=folder) from error
+    for name in ("missing_keys", "unexpected_keys", "mismatched_keys"):
+        keys = sorted(key if isinstance(key, str) else key[0] for key in report[name])
+        if keys:
+            raise DataError(
+                f"found {len(keys)} weights that are {name.partition('_')[0]}, such as {keys[0]:.80}, expected "
+                "those of config.json",
+                path=folder / "model.safetensors",
+            )
+    return model.to(best_device())
+
+
+def stored_tokenizer(folder: Path) -> Any:
+    """The tokenizer of a checkpoint; ``AutoTokenizer`` makes an empty one up where the file is missing or damaged.
+
+    Raises:
+        DataError: The file is missing or damaged.
+    """
+    path = folder / "tokenizer.json"
+    try:
+        BackendTokenizer.from_str(path.read_text(encoding="utf-8"))
+    except Exception as error:  # the library raises Exception itself
+        message = getattr(error, "strerror", None) or first_line(error)
+        raise DataError(f"cannot be read as a tokenizer: {message}", path=path) from error
+    return load_tokenizer(str(folder))

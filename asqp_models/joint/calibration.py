@@ -1,0 +1,71 @@
+"""The threshold with the best F1, and scores that estimate the probability of a quad being right."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from asqp_datasets.schema import Quad
+from asqp_models.lexicon.counts import fit, logit, sigmoid
+from asqp_models.lexicon.matching import Bools, Floats
+from asqp_models.methods import ScoredQuad
+
+
+def right_ones(predicted: Sequence[Sequence[ScoredQuad]], gold: Sequence[Sequence[Quad]]) -> tuple[Floats, Bools]:
+    """The scores of all predicted quads, and whether each stands, as scored, in the gold quads of its text.
+
+    Of equal quads of a text as many are right as the gold quads hold, the surest ones.
+    """
+    scores, right = [], []
+    for quads, expected in zip(predicted, gold, strict=True):
+        left = Counter(quad.strings for quad in expected)
+        for each in sorted(quads, key=lambda each: -each.score):
+            hit = left[each.quad.strings] > 0
+            left[each.quad.strings] -= hit
+            scores.append(each.score)
+            right.append(hit)
+    return np.array(scores, np.float64), np.array(right, np.bool_)
+
+
+def calibrate(
+    predicted: Sequence[Sequence[ScoredQuad]], gold: Sequence[Sequence[Quad]], thresholds: Sequence[float]
+) -> tuple[float, list[float]]:
+    """Platt's scaling (1999), and the threshold, on the new scale, with the best strict F1; the lowest of equals.
+
+    Args:
+        predicted: Quads that reach the lowest threshold.
+        gold: Quads of the same texts.
+        thresholds: Those among which to choose.
+
+    Returns:
+        The threshold; slope and intercept, by which a score's log-odds become those of the quad being right.
+    """
+    scores, right = right_ones(predicted, gold)
+    total = sum(map(len, gold))
+    best, chosen = -1.0, thresholds[0]
+    for threshold in thresholds:
+        kept = scores >= threshold
+        f1 = 2 * right[kept].sum() / max(1, kept.sum() + total)
+        if f1 > best:
+            best, chosen = f1, threshold
+    slope, intercept = 1.0, 0.0
+    if right.any() and not right.all():
+        odds = logit(np.clip(scores, 1e-6, 1 - 1e-6))
+        weights = fit(odds[:, None], right)
+        if weights[1] > 0.05:
+            slope, intercept = float(weights[1]), float(weights[0])
+    scaled = sigmoid(slope * logit(np.array([chosen])) + intercept)
+    return round(float(scaled[0]), 6), [slope, intercept]
+
+
+def calibration_error(scores: Floats, right: Bools, bins: int = 10) -> tuple[float, list[tuple[float, float, int]]]:
+    """Expected calibration error (Naeini et al., 2015), and mean score, share that is right and number of each bin."""
+    rows = []
+    for i in range(bins):
+        inside = (scores >= i / bins) & ((scores < (i + 1) / bins) | (i + 1 == bins))
+        if inside.any():
+            rows.append((float(scores[inside].mean()), float(right[inside].mean()), int(inside.sum())))
+    total = max(1, len(scores))
+    return sum(abs(score - share) * number for score, share, number in rows) / total, rows
