@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 from tokenizers import Tokenizer as BackendTokenizer
 
 from asqp_datasets.errors import AsqpError, DataError, first_line
-from asqp_models.encoders import best_device, load_tokenizer
+from asqp_models.encoders import best_device, check_vocabulary, load_tokenizer
 from asqp_models.trainer import quiet_libraries
 
 
@@ -23,6 +23,9 @@ def save(folder: str | Path, *parts: Any) -> None:
     Args:
         folder: Made if missing.
         parts: A model, a tokenizer.
+
+    Raises:
+        DataError: The weights cannot be written.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -31,8 +34,12 @@ def save(folder: str | Path, *parts: Any) -> None:
         with quiet_libraries():
             for part in parts:
                 part.save_pretrained(work)
+        mode = (work / "config.json").stat().st_mode
         for file in sorted(work.iterdir()):
+            file.chmod(mode)  # weights are written for their owner alone
             file.replace(folder / file.name)
+    except SafetensorError as error:
+        raise DataError(f"cannot be written: {first_line(error)}", path=folder) from error
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
@@ -84,11 +91,15 @@ def load(kind: Any, folder: str | Path, method: str) -> Any:
     return model.to(best_device())
 
 
-def stored_tokenizer(folder: Path) -> Any:
+def stored_tokenizer(folder: Path, vocabulary: int) -> Any:
     """The tokenizer of a checkpoint; ``AutoTokenizer`` makes an empty one up where the file is missing or damaged.
 
+    Args:
+        folder: The checkpoint folder.
+        vocabulary: Rows that the encoder has for its pieces.
+
     Raises:
-        DataError: The file is missing or damaged.
+        DataError: A file is missing or damaged, or the tokenizer is another encoder's.
     """
     path = folder / "tokenizer.json"
     try:
@@ -96,4 +107,8 @@ def stored_tokenizer(folder: Path) -> Any:
     except Exception as error:  # the library raises Exception itself
         message = getattr(error, "strerror", None) or first_line(error)
         raise DataError(f"cannot be read as a tokenizer: {message}", path=path) from error
-    return load_tokenizer(str(folder))
+    if not (folder / "tokenizer_config.json").is_file():
+        raise DataError("found no such file, expected the tokenizer's settings", path=folder / "tokenizer_config.json")
+    tokenizer = load_tokenizer(str(folder.resolve()))
+    check_vocabulary(vocabulary, len(tokenizer), path)
+    return tokenizer

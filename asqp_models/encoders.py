@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModel, AutoTokenizer, BertConfig, BertTokenizer
 
 from asqp_datasets.errors import DataError, UsageError, first_line
@@ -35,10 +36,13 @@ def load_tokenizer(name: str, texts: Iterable[str] = ()) -> Any:
         return BertTokenizer(vocab={piece: i for i, piece in enumerate(_vocabulary(texts))}, model_max_length=512)
     place = _place(name)
     try:
-        return AutoTokenizer.from_pretrained(place)
+        tokenizer = AutoTokenizer.from_pretrained(place)
     except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
         message = f"has no tokenizer that can be loaded: {first_line(error)}"
         raise DataError(message, path=name) from error
+    if not set(tokenizer.get_vocab()) - set(tokenizer.all_special_tokens):  # made up where there are no files
+        raise DataError("has no tokenizer, or an empty one, expected the files of one", path=name)
+    return tokenizer
 
 
 def load_encoder(name: str, vocabulary: int) -> Any:
@@ -47,10 +51,10 @@ def load_encoder(name: str, vocabulary: int) -> Any:
     Args:
         name: A folder or a Hub id of any encoder that ``AutoModel`` knows; ``package:NAME/FOLDER`` for a folder inside
             an installed Python package; ``scratch`` for a new BERT of 4 layers x 192 dimensions with random weights.
-        vocabulary: Pieces of the tokenizer, for ``scratch``.
+        vocabulary: Pieces of the tokenizer: as many rows as a ``scratch`` encoder gets, and others must have.
 
     Raises:
-        DataError: It cannot be loaded.
+        DataError: It cannot be loaded, is no encoder by itself, or has fewer rows than the tokenizer has pieces.
         UsageError: The package is not installed.
     """
     if name == SCRATCH:
@@ -67,12 +71,27 @@ def load_encoder(name: str, vocabulary: int) -> Any:
     else:
         place = _place(name)
         try:
-            AutoConfig.from_pretrained(place)  # its errors are clearer than the model's
+            config = AutoConfig.from_pretrained(place)  # its errors are clearer than the model's
+            if str(config.model_type).startswith("asqp-"):
+                raise DataError(f"found a checkpoint of {config.model_type}, expected an encoder", path=name)
+            if getattr(config, "is_encoder_decoder", False) or not isinstance(
+                getattr(config, "hidden_size", None), int
+            ):
+                raise DataError(f"found the model type {config.model_type}, expected an encoder alone", path=name)
             encoder = AutoModel.from_pretrained(place, dtype=torch.float32)
-        except (OSError, ValueError, RuntimeError) as error:
+        except DataError:
+            raise
+        except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
             raise DataError(f"cannot be loaded as an encoder: {first_line(error)}", path=name) from error
+        check_vocabulary(encoder.get_input_embeddings().num_embeddings, vocabulary, name)
     encoder.config.dtype, encoder.config.name_or_path = torch.float32, ""
     return without_pooler(encoder)
+
+
+def check_vocabulary(rows: int, pieces: int, path: str | Path) -> None:
+    """Raise :class:`DataError` if a tokenizer has more pieces than its encoder has rows for them."""
+    if pieces > rows:
+        raise DataError(f"found a tokenizer of {pieces} pieces, expected at most {rows}, as the encoder", path=path)
 
 
 def without_pooler(encoder: Any) -> Any:
@@ -93,6 +112,10 @@ def best_device() -> torch.device:
 
 def _place(name: str) -> str:
     if not name.startswith(PACKAGE):
+        if (Path(name) / "run.json").is_file():
+            raise DataError("found a run folder, expected an encoder", path=name)
+        if name.startswith(("/", ".", "~")) and not Path(name).is_dir():
+            raise DataError("found no such folder, expected an encoder", path=name)
         return name
     package, _, folder = name.removeprefix(PACKAGE).partition("/")
     found = find_spec(package) if package.isidentifier() else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -89,15 +90,34 @@ def get_method(name: str) -> Method:
     return method
 
 
+def checkpoint_folder(folder: str | Path) -> Path:
+    """A checkpoint folder, or the one in a run folder."""
+    path = Path(folder)
+    return path / "checkpoint" if not (path / "config.json").is_file() or (path / "checkpoint").is_dir() else path
+
+
+def name_of(folder: str | Path) -> str:
+    """What a checkpoint is called in predictions: its method and the hash of its files, wherever it lies.
+
+    Args:
+        folder: A checkpoint folder that can be loaded, or a run folder.
+    """
+    path = checkpoint_folder(folder)
+    whole = hashlib.sha256()
+    for file in sorted(each for each in path.iterdir() if each.suffix in (".json", ".safetensors")):
+        with file.open("rb") as content:
+            whole.update(file.name.encode() + hashlib.file_digest(content, "sha256").digest())
+    method = json.loads((path / "config.json").read_text(encoding="utf-8"))["asqp"]["method"]
+    return f"{method}@{whole.hexdigest()[:12]}"
+
+
 def load_model(folder: str | Path) -> Model:
     """Load a checkpoint of any method; a run folder stands for the checkpoint in it.
 
     Raises:
         DataError: The folder holds no checkpoint of this package.
     """
-    path = Path(folder)
-    if not (path / "config.json").is_file() or (path / "checkpoint").is_dir():
-        path = path / "checkpoint"
+    path = checkpoint_folder(folder)
     config = path / "config.json"
     try:
         block = json.loads(config.read_text(encoding="utf-8"))["asqp"]

@@ -5,7 +5,7 @@ Importing this module registers the task.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -13,9 +13,10 @@ import torch
 from transformers import AutoConfig, Pipeline, PreTrainedConfig
 from transformers.pipelines import PIPELINE_REGISTRY
 
+from asqp_datasets.errors import UsageError
 from asqp_models.methods import METHODS, get_method
 from asqp_models.prediction import BATCH
-from asqp_models.predictor import AsqpPredictor
+from asqp_models.predictor import AsqpPredictor, check_threshold
 
 TASK = "aspect-sentiment-quad-prediction"
 
@@ -74,6 +75,13 @@ class QuadPipeline(Pipeline):
     _load_video_processor = False
     _load_feature_extractor = False
 
+    def __init__(self, model: Any, **options: Any) -> None:
+        if not isinstance(model, PipelineModel):  # what `transformers` falls back to for another's checkpoint
+            raise UsageError(
+                f"model: found {type(model).__name__}, expected the folder of a checkpoint of this package"
+            )
+        super().__init__(model=model, **options)
+
     def __call__(self, inputs: Any, *args: Any, threshold: float | None = None, **options: Any) -> Any:
         """The quads of a text, of each text of a list, or one after another of anything else that yields texts.
 
@@ -87,6 +95,8 @@ class QuadPipeline(Pipeline):
         predictor: AsqpPredictor = self.model.predictor
         if isinstance(inputs, str | list | tuple):
             return predictor(inputs, threshold=threshold)
+        if not isinstance(inputs, Iterable) or isinstance(inputs, bytes | Mapping):
+            raise UsageError(f"inputs: found {inputs!r:.40}, expected a string or several")
         return self._stream(inputs, threshold)
 
     def _stream(self, inputs: Iterable[str], threshold: float | None) -> Iterator[list[dict[str, Any]]]:
@@ -95,6 +105,7 @@ class QuadPipeline(Pipeline):
             yield from self.model.predictor(chunk, threshold=threshold)
 
     def _sanitize_parameters(self, threshold: float | None = None, **options: Any) -> tuple[dict[str, Any], ...]:
+        check_threshold(threshold)
         return {}, {}, {} if threshold is None else {"threshold": threshold}
 
     def preprocess(self, input_: Any, **options: Any) -> Any:

@@ -7,13 +7,14 @@ If a process is killed, a later call for the same task takes up where it stopped
 
 from __future__ import annotations
 
-import hashlib
+import glob
 import io
 import json
+import re
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
@@ -86,9 +87,13 @@ def predict_file(
         with _stream(out) as stream, Progress("predicting", total, "reviews", progress) as bar:
             return _write(predict(model, reviews, **options), stream, bar, Summary(), started)
     out = Path(out).resolve()  # a link is followed
-    partial = out.with_name(f".{out.name}.partial" + (f"-{rank}-of-{count}" if count > 1 else ""))
+    partial = _partial_of(out, rank, count)
     share = reviews if count == 1 else _share(reviews, batch, rank, count)
     with locked(out if rank == 0 else partial):
+        if rank == 0:
+            _share_out(out, task, batch, count)
+        if count > 1:
+            processes.wait_for_all()
         before = _take_up(partial, task, share, batch)
         if count > 1:
             processes.wait_for_all()  # from here on, a share that is said to be complete is
@@ -108,28 +113,23 @@ def predict_file(
         return done
 
 
-def task_of(source: str, model: str | Path, options: Sequence[Any]) -> dict[str, Any] | None:
+def task_of(source: str, model: str, options: Sequence[Any]) -> dict[str, Any] | None:
     """What tells one prediction task from another; None for standard input, which cannot be read again.
 
     Args:
         source: The input, a path or a name.
-        model: The checkpoint folder.
+        model: The checkpoint's name by :func:`asqp_models.methods.name_of`, which tells its content.
         options: Whatever else changes the rows.
     """
     if source == "-":
         return None
-    path, folder = Path(source), Path(model)
+    path = Path(source)
     stat = path.stat() if path.exists() else None
-    checkpoint = hashlib.sha256()
-    for file in sorted(each for each in folder.rglob("*") if each.suffix in (".json", ".safetensors")):
-        with file.open("rb") as content:
-            checkpoint.update(hashlib.file_digest(content, "sha256").digest())
     return {
         "source": str(path.resolve()) if stat else source,
         "size": stat.st_size if stat else None,
         "changed": stat.st_mtime_ns if stat else None,
-        "model": checkpoint.hexdigest(),
-        "name": folder.name,
+        "model": model,
         "options": list(options),
         "version": package_version(),
     }
@@ -224,11 +224,54 @@ def _take_up(partial: Path, task: Mapping[str, Any] | None, reviews: Iterator[Re
     return Summary(rows, quads, errors, 0.0, rows)
 
 
+def _share_out(out: Path, task: Mapping[str, Any] | None, batch: int, count: int) -> None:
+    """Deal what another number of processes has done to this number; what was left of another task is removed."""
+    wanted = json.loads(json.dumps(task))
+    left: dict[int, list[Path]] = {}
+    for path in out.parent.glob(f".{glob.escape(out.name)}.partial*"):
+        found = re.fullmatch(r"\.partial(?:-(\d+)-of-(\d+))?", path.name.removeprefix(f".{out.name}"))
+        if found:
+            left.setdefault(int(found[2] or 1), []).append(path)
+    own = left.pop(count, [])
+    for before, paths in left.items():
+        names = [_partial_of(out, rank, before) for rank in range(before)]
+        if task is not None and not own and all(_read_note(path).get("task") == wanted for path in paths):
+            own = [_partial_of(out, rank, count) for rank in range(count)]
+            _deal(names, own, batch)
+            for path in own:
+                _task_of(path).write_text(_note(task), encoding="utf-8")
+        for path in (*names, *paths):
+            path.unlink(missing_ok=True)
+            _task_of(path).unlink(missing_ok=True)
+
+
+def _deal(old: Sequence[Path], new: Sequence[Path], batch: int) -> None:
+    """Copy whole batches, in their order, until one is missing that a new share would need next."""
+    with ExitStack() as stack:
+        sources = [stack.enter_context(path.open("rb")) if path.is_file() else io.BytesIO() for path in old]
+        targets = [stack.enter_context(path.open("wb")) for path in new]
+        ended, number = [False] * len(new), 0
+        gone = [False] * len(old)
+        while not all(gone) and not all(ended):
+            source, target = number % len(old), number % len(new)
+            lines = list(islice(sources[source], batch))
+            gone[source] |= len(lines) < batch or not lines[-1].endswith(b"\n")
+            ended[target] |= gone[source]
+            if not ended[target]:
+                targets[target].writelines(lines)
+            number += 1
+
+
+def _partial_of(out: Path, rank: int, count: int) -> Path:
+    """Where a process collects its share."""
+    return out.with_name(f".{out.name}.partial" + (f"-{rank}-of-{count}" if count > 1 else ""))
+
+
 def _put_together(
     out: Path, own: Path, task: Mapping[str, Any] | None, batch: int, count: int, started: float
 ) -> Summary:
     """Wait for the shares of all processes and put their batches in order into the main one's partial file."""
-    shares = [out.with_name(f".{out.name}.partial-{rank}-of-{count}") for rank in range(count)]
+    shares = [_partial_of(out, rank, count) for rank in range(count)]
     wanted = json.loads(json.dumps(task))
     notes: list[dict[str, Any]] = []
     while len(notes) < count:  # whoever launched the processes ends all if one fails

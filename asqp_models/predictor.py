@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
-from asqp_datasets.errors import UsageError
+from asqp_datasets.errors import UsageError, first_line
 from asqp_models.methods import Model, load_model
 from asqp_models.prediction import BATCH
 
@@ -41,10 +41,19 @@ class AsqpPredictor:
         return predictor if device is None else predictor.to(device)
 
     def to(self, device: Any) -> AsqpPredictor:
-        """Move the model to a device, if its method uses one."""
+        """Move the model to a device, if its method uses one.
+
+        Raises:
+            UsageError: There is no such device.
+        """
         move = getattr(self.model, "to", None)
         if move is not None:
-            move(device)
+            try:
+                move(device)
+            except (AssertionError, RuntimeError, TypeError, ValueError) as error:
+                raise UsageError(
+                    f"device: found {device!r:.40}, expected one that is there: {first_line(error)}"
+                ) from error
         return self
 
     @overload
@@ -68,8 +77,9 @@ class AsqpPredictor:
         Raises:
             UsageError: A text is no string, or the threshold is no number from 0 to 1.
         """
-        if threshold is not None and not (isinstance(threshold, int | float) and 0 <= threshold <= 1):
-            raise UsageError(f"threshold: found {threshold!r:.40}, expected a number from 0 to 1, or None")
+        check_threshold(threshold)
+        if not isinstance(texts, Iterable) or isinstance(texts, bytes | Mapping):
+            raise UsageError(f"texts: found {texts!r:.40}, expected a string or several")
         several = [texts] if isinstance(texts, str) else list(texts)
         for number, text in enumerate(several):
             if not isinstance(text, str):
@@ -80,3 +90,9 @@ class AsqpPredictor:
             for quads in self.model.predict_scored(several[start : start + BATCH], threshold)
         ]
         return result[0] if isinstance(texts, str) else result
+
+
+def check_threshold(threshold: float | None) -> None:
+    """Raise :class:`UsageError` unless a threshold is a number from 0 to 1, or None."""
+    if threshold is not None and not (isinstance(threshold, int | float) and 0 <= threshold <= 1):
+        raise UsageError(f"threshold: found {threshold!r:.40}, expected a number from 0 to 1, or None")

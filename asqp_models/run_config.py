@@ -60,8 +60,20 @@ def read_config(path: str | Path) -> dict[str, Any]:
     """
     import yaml
 
+    class Loader(yaml.SafeLoader):
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            keys = [key.value for key, _ in node.value]
+            for key in keys:
+                if keys.count(key) > 1:
+                    raise DataError("found the key twice, expected it once", path=path, field=str(key))
+            return super().construct_mapping(node, deep)
+
+    if not Path(path).is_file():
+        raise DataError("found no such file, expected a configuration", path=path)
     try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        content = yaml.load(Path(path).read_text(encoding="utf-8"), Loader)  # noqa: S506 - a SafeLoader
+    except DataError:
+        raise
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         raise DataError(f"cannot be read as YAML: {first_line(error)}", path=path) from None
     if not isinstance(content, dict):

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import torch
+from safetensors import SafetensorError
 from torch import nn
 from torch.utils.data import DataLoader, Sampler
 from transformers import (
@@ -30,7 +31,7 @@ from transformers import (
 from transformers.trainer_pt_utils import get_length_grouped_indices
 from transformers.utils import logging
 
-from asqp_datasets.errors import UsageError
+from asqp_datasets.errors import DataError, UsageError, first_line
 from asqp_datasets.progress import Progress
 from asqp_datasets.schema import Sample
 from asqp_f1 import score
@@ -322,6 +323,7 @@ def fit(
 
     Raises:
         UsageError: There is no example, or the loss is not finite.
+        DataError: A checkpoint cannot be written.
     """
     if not examples:
         raise UsageError("train: found no samples, expected one at least")
@@ -377,13 +379,19 @@ def fit(
         with args.main_process_first(local=False):
             folder.mkdir(parents=True, exist_ok=True)
             last = last_checkpoint(folder, args.world_size)
-        trainer.train(resume_from_checkpoint=last)
+        try:
+            trainer.train(resume_from_checkpoint=last)
+        except (SafetensorError, RuntimeError) as error:
+            if isinstance(error, SafetensorError) or "PytorchStreamWriter" in str(error):  # the disk is full
+                raise DataError(f"cannot be written: {first_line(error)}", path=folder) from error
+            raise
         if trainer.averaged and not validation:
             trainer.averaged.swap()
     rows = [row for row in trainer.state.log_history if "train_loss" not in row]  # that is of this call alone
     history = [dict(sorted(row.items())) for row in rows]  # as a training that was taken up has them
     for row in history:
-        row["best"] = "eval_f1" in row and row["step"] == trainer.state.best_global_step
+        if "eval_f1" in row:
+            row["best"] = row["step"] == trainer.state.best_global_step
     return history
 
 

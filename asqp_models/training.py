@@ -17,7 +17,7 @@ from asqp_datasets.schema import Sample
 from asqp_datasets.sources import Source, open_source
 from asqp_models import processes
 from asqp_models.evaluation import evaluate_samples
-from asqp_models.methods import Method, Model, get_method
+from asqp_models.methods import Method, Model, get_method, name_of
 from asqp_models.prediction import as_reviews, predict, write_predictions
 from asqp_models.run_config import RunConfig
 from asqp_models.run_folder import (
@@ -77,7 +77,7 @@ def train(config: RunConfig, output: Path, *, overwrite: bool = False, progress:
         times = {"processes": processes.count(), "training_seconds": round(time.perf_counter() - started, 3)}
         model.save_pretrained(work / "checkpoint")
         write_lines(work / "history.jsonl", map(_without_times, getattr(model, "history", [])))
-        metrics, speeds = _measure(model, config, source, splits, work)
+        metrics, speeds = _measure(model, source, splits, work)
         write_lines(work / "metrics.jsonl", metrics)
         write_json(work / "environment.json", environment() | times | speeds)
         write_json(work / "run.json", asked | {"files": digests(work)})
@@ -132,7 +132,7 @@ def _fit(
 
 
 def _measure(
-    model: Model, config: RunConfig, source: Source, splits: dict[str, list[Sample]], work: Path
+    model: Model, source: Source, splits: dict[str, list[Sample]], work: Path
 ) -> tuple[list[dict[str, Any]], dict[str, float]]:
     """Predict validation and test, write the predictions, score them; the scores, and the speeds."""
     seen = {sample.text for sample in splits["train"]}
@@ -141,7 +141,7 @@ def _measure(
         if not (part := splits.get(name)):
             continue
         started = time.perf_counter()
-        rows = list(predict(model, as_reviews(part), name=f"{config.method} on {source.name}"))
+        rows = list(predict(model, as_reviews(part), name=name_of(work / "checkpoint")))
         speeds[f"{name}_samples_per_second"] = round(len(rows) / (time.perf_counter() - started), 1)
         write_predictions(rows, work / "predictions" / f"{name}.jsonl")
         quads = [row.quads for row in rows]

@@ -49,13 +49,14 @@ def predict(
     """
     from asqp_datasets.errors import UsageError
     from asqp_models import processes
-    from asqp_models.methods import load_model
+    from asqp_models.methods import load_model, name_of
     from asqp_models.prediction_file import predict_file, task_of
     from asqp_models.reviews import count_reviews, read_reviews
 
     if out != "-" and Path(source).is_file() and Path(out).exists() and Path(source).samefile(out):
         raise UsageError(f"out: found the input {source}, expected another file")
     loaded = load_model(model)
+    name = name_of(model)
     reviews = read_reviews(
         source, format=format_, text_column=text_column, id_column=id_column, split=split, encoding=encoding
     )
@@ -65,10 +66,10 @@ def predict(
         loaded,
         reviews,
         out,
-        name=Path(model).name,
+        name=name,
         batch=batch_size,
         threshold=threshold,
-        task=task_of(source, model, options),
+        task=task_of(source, name, options),
         total=count_reviews(source, format=format_, split=split) if progress else None,
         progress=progress,
     )

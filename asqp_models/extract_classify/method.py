@@ -142,7 +142,7 @@ class ExtractClassify:
             if scratch is not None:
                 shutil.rmtree(scratch, ignore_errors=True)
         model.config = config  # Trainer has written keys of generation into it
-        model.config.threshold = next((row["eval_threshold"] for row in history if row["best"]), config.threshold)
+        model.config.threshold = next((row["eval_threshold"] for row in history if row.get("best")), config.threshold)
         return cls(model, tokenizer, history=history)
 
     def to(self, device: Any) -> ExtractClassify:
@@ -179,4 +179,4 @@ class ExtractClassify:
             DataError: A file is missing, damaged or of another method.
         """
         model = load(ExtractClassifyModel, folder, METHOD)
-        return cls(model, stored_tokenizer(Path(folder)))
+        return cls(model, stored_tokenizer(Path(folder), model.config.encoder.vocab_size))

@@ -125,7 +125,7 @@ class Joint:
                 own = place if wanted.members == 1 else place / f"member-{member}"
                 done = own / "member.safetensors"
                 set_seed(seed * 1_000 + member)
-                model = _new_model(wanted, lexicon, language)
+                model = _new_model(wanted, lexicon, language, 0 if tokenizer is None else len(tokenizer))
                 decoder = Decoder(model, reader)
                 if wanted.members > 1 and done.is_file():
                     model.load_state_dict(load_file(done))
@@ -216,7 +216,7 @@ class Joint:
                     field="encoder.vocab_size",
                 )
             return cls(model, lexicon)
-        return cls(model, lexicon, stored_tokenizer(folder))
+        return cls(model, lexicon, stored_tokenizer(folder, model.config.encoder.vocab_size))
 
 
 class _Stored:
@@ -241,14 +241,14 @@ def _reader(options: Settings | JointConfig, lexicon: LexiconModel, tokenizer: A
     )
 
 
-def _new_model(wanted: Settings, lexicon: LexiconModel, language: str) -> JointModel:
+def _new_model(wanted: Settings, lexicon: LexiconModel, language: str, vocabulary: int) -> JointModel:
     pretrained = None
     with quiet_libraries():
         if wanted.encoder == SCRATCH:
             encoder: Any = UnitEncoderConfig(vocab_size=lexicon.dictionary.size, **wanted.encoder_options())
             encoder.dtype = torch.float32  # said as loading says it
         else:
-            pretrained = load_encoder(wanted.encoder, 0)
+            pretrained = load_encoder(wanted.encoder, vocabulary)
             encoder = pretrained.config
         aspects, opinions = lexicon.counts.outcomes[:, 0], lexicon.counts.outcomes[:, 1]
         model = JointModel(

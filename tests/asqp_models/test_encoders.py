@@ -45,3 +45,49 @@ def test_an_encoder_in_a_python_package(tmp_path: Path, monkeypatch: pytest.Monk
     for wrong in ("package:not_there/model", "package:", "package:../x"):
         with pytest.raises(UsageError, match="found no installed package"):
             load_tokenizer(wrong)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """An encoder with its tokenizer."""
+    tokenizer = load_tokenizer("scratch", ["内饰"] * 2)
+    load_encoder("scratch", len(tokenizer)).save_pretrained(tmp_path / "encoder")
+    tokenizer.save_pretrained(tmp_path / "encoder")
+    return tmp_path / "encoder"
+
+
+def test_an_encoder_without_its_tokenizer_is_refused(folder: Path) -> None:
+    for file in folder.glob("tokenizer*"):
+        file.unlink()
+    with pytest.raises(DataError, match="has no tokenizer, or an empty one"):
+        load_tokenizer(str(folder))
+
+
+def test_what_is_no_encoder_is_one_clear_error(folder: Path, line: Path, tmp_path: Path) -> None:
+    from transformers import T5Config, T5Model
+
+    T5Model(T5Config(vocab_size=20, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2)).save_pretrained(
+        tmp_path / "t5"
+    )
+    for name, message in (
+        (tmp_path / "t5", "found the model type t5, expected an encoder alone"),
+        (line / "run", "found a run folder, expected an encoder"),
+        (tmp_path / "nowhere", "found no such folder, expected an encoder"),
+    ):
+        with pytest.raises(DataError, match=message):
+            load_encoder(str(name), 0)
+    with pytest.raises(DataError, match="found a tokenizer of 99 pieces, expected at most 7, as the encoder"):
+        load_encoder(str(folder), 99)
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:100])
+    with pytest.raises(DataError, match="cannot be loaded as an encoder"):
+        load_encoder(str(folder), 0)
+
+
+def test_a_checkpoint_of_ours_is_no_encoder(tmp_path: Path) -> None:
+    from asqp_models.extract_classify import ExtractClassifyModel
+
+    model = ExtractClassifyModel.from_encoder("scratch", ["a"], language="zh", vocabulary=9)
+    model.save_pretrained(tmp_path)
+    with pytest.raises(DataError, match="found a checkpoint of asqp-extract-classify, expected an encoder"):
+        load_encoder(str(tmp_path), 0)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import time
@@ -14,9 +16,10 @@ import pytest
 
 from asqp_datasets import DataError
 from asqp_datasets.sources import open_source
+from asqp_models import prediction_file
 from asqp_models.methods import load_model
 from asqp_models.prediction import predict
-from asqp_models.prediction_file import predict_file
+from asqp_models.prediction_file import Summary, predict_file
 from asqp_models.reviews import Review
 from tests.conftest import Asqp
 
@@ -165,3 +168,51 @@ def test_long_texts_are_read_in_pieces(line: Path) -> None:
     assert all(text[q.aspect_start : q.aspect_end] == q.aspect for q in quads if q.aspect_start >= 0)
     assert len(quads) > 50 * len(once)
     assert max(q.aspect_start for q in quads) > len(text) - len(sample.text) - 5
+
+
+def test_a_moved_checkpoint_predicts_the_same_bytes(line: Path, tmp_path: Path, asqp: Asqp) -> None:
+    shutil.copytree(line / "run" / "checkpoint", tmp_path / "elsewhere")
+    for model, name in ((line / "run", "one.jsonl"), (tmp_path / "elsewhere", "two.jsonl")):
+        assert asqp("predict", line / "car", "--model", model, "--out", tmp_path / name)[0] == 0
+    assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
+    row = json.loads((tmp_path / "one.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    assert re.fullmatch("lexicon@[0-9a-f]{12}", row["meta"]["model"])
+
+
+@pytest.mark.parametrize(("before", "after"), [(2, 1), (1, 2), (2, 3), (3, 2)])
+def test_what_another_number_of_processes_has_done_is_taken_up(
+    before: int, after: int, line: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = load_model(line / "run")
+    reviews = [Review(s.id, s.text) for s in open_source(str(line / "car")).samples()["train"][:97]]
+    out, task = tmp_path / "out.jsonl", {"source": "these"}
+    predict_file(model, iter(reviews), tmp_path / "whole.jsonl", batch=4)
+    monkeypatch.setattr("asqp_models.processes.wait_for_all", lambda: None)
+
+    def call(rank: int, count: int, most: int | None = None) -> Summary:
+        monkeypatch.setenv("RANK", str(rank))
+        monkeypatch.setenv("WORLD_SIZE", str(count))
+
+        def some() -> Iterator[Review]:
+            yield from reviews[:most]
+            if most is not None:
+                raise KeyboardInterrupt
+
+        return predict_file(model, some(), out, batch=4, task=task)
+
+    for rank in range(before):  # each is killed at another place
+        with pytest.raises(KeyboardInterrupt):
+            call(rank, before, 40 + 9 * rank)
+    prediction_file._share_out(out.resolve(), task, 4, after)  # as the main process does first
+    done = [call(rank, after) for rank in (*range(1, after), 0)]
+    assert done[-1].rows == 97
+    assert 36 <= done[-1].resumed <= 60
+    assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.jsonl", "whole.jsonl"]
+
+
+def test_what_another_task_left_is_removed(line: Path, tmp_path: Path) -> None:
+    for name in (".out.jsonl.partial-0-of-2", ".out.jsonl.partial-0-of-2-task", ".out.jsonl.partial-1-of-2"):
+        (tmp_path / name).write_text("{}")
+    predict_file(load_model(line / "run"), [Review("1", "好")], tmp_path / "out.jsonl", task={"source": "these"})
+    assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]

@@ -57,6 +57,9 @@ def test_a_threshold_trades_recall_for_precision(predictor: AsqpPredictor) -> No
     [
         (["好", None], {}, r"texts\[1\]: found None, expected a string"),
         ([["好"]], {}, r"texts\[0\]: found \['好'\], expected a string"),
+        (None, {}, "texts: found None, expected a string or several"),
+        (5, {}, "texts: found 5"),
+        ({"text": "好"}, {}, "texts: found {'text'"),
         ("好", {"threshold": 2}, "threshold: found 2, expected a number from 0 to 1"),
         ("好", {"threshold": "high"}, "threshold: found 'high'"),
     ],
@@ -74,7 +77,7 @@ def test_the_package_names_it_without_loading_it() -> None:
 def test_the_pipeline_of_transformers(line: Path, predictor: AsqpPredictor, tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="needs the train extra")
     transformers = pytest.importorskip("transformers", reason="needs the train extra")
-    from asqp_models.encoders import load_tokenizer
+    from asqp_models.encoders import load_encoder, load_tokenizer
     from asqp_models.extract_classify import ExtractClassifyModel
     from asqp_models.extract_classify.method import ExtractClassify
     from asqp_models.pipeline import TASK
@@ -95,6 +98,16 @@ def test_the_pipeline_of_transformers(line: Path, predictor: AsqpPredictor, tmp_
     ExtractClassify(model, tokenizer).save_pretrained(tmp_path)
     neural = transformers.pipeline(TASK, model=tmp_path, device="cpu")
     assert neural(texts) == AsqpPredictor.from_pretrained(tmp_path)(texts)
+    for wrong in (None, 5, {"text": "好"}):
+        with pytest.raises(UsageError, match=r"inputs: found .*, expected a string or several"):
+            lexicon(wrong)
+    with pytest.raises(UsageError, match="threshold: found 7"):
+        transformers.pipeline(TASK, model=tmp_path, threshold=7)
+    with pytest.raises(UsageError, match="device: found 'quark'"):
+        AsqpPredictor.from_pretrained(tmp_path, device="quark")
+    load_encoder("scratch", len(tokenizer)).save_pretrained(tmp_path / "bert")
+    with pytest.raises(UsageError, match="model: found BertModel, expected the folder of a checkpoint of this package"):
+        transformers.pipeline(TASK, model=tmp_path / "bert")
     assert len(neural(texts[0])) >= 3  # every class of every pair, at a threshold of 0
 
 

@@ -82,12 +82,14 @@ def test_settings_and_configs(line: Path, tmp_path: Path, asqp: Asqp) -> None:
         ),
         ("seed: many\n", "[seed]: found 'many', expected int"),
         ("[", "cannot be read as YAML"),
+        ("seed: 1\nmethod: lexicon\nseed: 2\n", "c.yaml [seed]: found the key twice, expected it once"),
         ("- x\n", "expected keys"),
     ):
         config.write_text(content)
         code, _, err = asqp("train", config)
         assert code == 2
         assert message in err
+    assert "no.yaml: found no such file" in asqp("train", tmp_path / "no.yaml")[2]
     assert (
         "set: found 'seed=x'" in asqp("train", "--set", "seed=x")[2]
         or "found 'x' for seed" in asqp("train", "--set", "seed=x")[2]

@@ -289,5 +289,5 @@ def test_wrong_settings_are_refused_before_anything_is_loaded(settings: dict[str
 def test_training_says_what_it_cannot_do(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="train: found no quads"):
         Joint.train([], [], language="en")
-    with pytest.raises(DataError, match="no tokenizer that can be loaded"):
+    with pytest.raises(DataError, match="found no such folder, expected an encoder"):
         Joint.train(REVIEWS, REVIEWS, language="en", encoder=str(tmp_path / "nowhere"))
