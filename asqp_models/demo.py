@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +18,8 @@ from asqp_models.run_config import RunConfig
 from asqp_models.run_folder import Run, load_run
 
 CORPORA = ("synthetic-car", "synthetic-digital")
-METHODS = ("lexicon",)
+METHODS: dict[str, dict[str, Any]] = {"lexicon": {}, "joint": {"epochs": 2}}
+"""What is trained, and its settings: few epochs, as synthetic reviews are soon learned."""
 SIZE = 4000
 """Reviews of each corpus, unless asked otherwise."""
 
@@ -51,11 +53,12 @@ def run_demo(
         UsageError: The folder holds something else.
     """
     stamp, page = out / "demo.json", out / "report.html"
-    asked = {"version": package_version(), "size": size, "seed": seed}
+    methods = [name for name in METHODS if name == "lexicon" or (find_spec("torch") and find_spec("transformers"))]
+    asked = {"version": package_version(), "size": size, "seed": seed, "methods": methods}
     if out.exists() and any(out.iterdir()) and not stamp.exists():
         raise UsageError(f"out: found {out} with other content, expected a new folder or an earlier demo")
     done = _read(stamp)
-    folders = [out / f"{corpus}_{method}" for corpus in CORPORA for method in METHODS]
+    folders = [out / f"{corpus}_{method}" for corpus in CORPORA for method in methods]
     if done == asked | {"complete": True} and page.is_file():
         try:
             return Demo([load_run(folder) for folder in folders], page, True)
@@ -74,8 +77,8 @@ def run_demo(
         built = build(open_source(corpus, size=size, seed=seed), dataset, seed=seed, progress=progress)
         counts = ", ".join(f"{part.samples} {name}" for name, part in built.statistics.items())
         say(f"{corpus}: built {dataset} ({counts}) in {time.perf_counter() - started:.1f} s")
-        for method in METHODS:
-            config = RunConfig(method, str(dataset), seed)
+        for method in methods:
+            config = RunConfig(method, str(dataset), seed, settings=METHODS[method])
             run = training.train(config, out / f"{corpus}_{method}", overwrite=True, progress=progress)
             runs.append(run)
             _check_against_loaded(run, dataset, progress)
@@ -84,6 +87,8 @@ def run_demo(
                 f"{corpus}: trained {method} in {facts['training_seconds']:.1f} s, "
                 f"predicted {facts['test_samples_per_second']:.0f} reviews/s"
             )
+    if "joint" not in methods:
+        say("the joint model, a neural network, was left out: it needs the extra train, with torch")
     report.write_report(runs, page)
     stamp.write_text(json.dumps(asked | {"complete": True}), encoding="utf-8")
     return Demo(runs, page, False)
