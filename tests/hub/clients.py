@@ -78,21 +78,24 @@ def run_command(command: list[str], environment: dict[str, str], timeout: float 
 
 
 @contextmanager
-def client_in_this_process(home: Path) -> Iterator[None]:
-    """Let huggingface_hub of this process reach the network, with caches in ``home``, without Xet and tokens.
+def client_in_this_process(endpoint: str, home: Path) -> Iterator[None]:
+    """Let huggingface_hub of this process talk to a Hub, with caches in ``home``, without Xet and tokens.
 
-    It was imported before any Hub had an address, so its constants are replaced for the time being; the address goes to
-    each call or into ``HfApi(endpoint=…)``.
+    It was imported before the Hub had an address, so its constants are replaced for the time being. The other libraries
+    keep copies of them: those run in processes of their own.
     """
     import pytest
-    from huggingface_hub import close_session, constants
+    from huggingface_hub import close_session, constants, hf_api
 
     with pytest.MonkeyPatch.context() as patch:
         for name in list(os.environ):
             if name.lower() in _PROXIES or name.startswith("HF_TOKEN"):
                 patch.delenv(name)
-        for name, value in LOOPBACK.items():
+        for name, value in (LOOPBACK | {"HF_ENDPOINT": endpoint}).items():
             patch.setenv(name, value)
+        patch.setattr(constants, "ENDPOINT", endpoint)
+        patch.setattr(hf_api.api, "endpoint", endpoint)  # the client behind the functions of the package
+        patch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", endpoint + "/{repo_id}/resolve/{revision}/{filename}")
         patch.setattr(constants, "HF_HUB_OFFLINE", False)
         patch.setattr(constants, "HF_HUB_DISABLE_XET", True)
         patch.setattr(constants, "HF_HUB_DISABLE_TELEMETRY", True)

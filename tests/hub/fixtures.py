@@ -42,5 +42,5 @@ def api(hub: HubServer, tmp_path: Path) -> Iterator[HfApi]:
     from .accounts import OWNER_TOKEN
     from .clients import client_in_this_process
 
-    with client_in_this_process(tmp_path / "hf-home"):
+    with client_in_this_process(hub.endpoint, tmp_path / "hf-home"):
         yield HfApi(endpoint=hub.endpoint, token=OWNER_TOKEN)
