@@ -147,8 +147,8 @@ def _lines(body: bytes) -> list[dict[str, Any]]:
 
 
 def _collect_from_xet(state: HubState, lines: list[dict[str, Any]]) -> None:
-    wanted = {str(line["value"].get("oid")) for line in lines if line["key"] == "lfsFile"}
-    state.xet.collect(sha256 for sha256 in wanted if state.objects.size_of_large(sha256) is None)
+    if state.settings.xet:
+        state.xet.collect(str(line["value"].get("oid")) for line in lines if line["key"] == "lfsFile")
 
 
 def _apply(state: HubState, tree: dict[str, File], key: str, value: dict[str, Any]) -> None:

@@ -75,9 +75,7 @@ def test_no_token(api: HfApi, hub: HubServer) -> None:
     ],
     ids=["read-only token", "reader", "stranger", "anonymous"],
 )
-def test_no_write(
-    api: HfApi, hub: HubServer, new_repo: NewRepo, token: str | bool, status: int, message: str
-) -> None:
+def test_no_write(api: HfApi, hub: HubServer, new_repo: NewRepo, token: str | bool, status: int, message: str) -> None:
     from huggingface_hub.errors import HfHubHTTPError
 
     repo = new_repo()

@@ -133,9 +133,7 @@ def test_download_without_progress_ends(api: HfApi, hub: HubServer, large: str, 
     assert Path(api.hf_hub_download(large, "a.bin")).read_bytes() == DATA
 
 
-def test_reset_connection_is_left_to_the_caller(
-    api: HfApi, hub: HubServer, large: str, waits: list[float]
-) -> None:
+def test_reset_connection_is_left_to_the_caller(api: HfApi, hub: HubServer, large: str, waits: list[float]) -> None:
     import httpx2
 
     hub.fail("reset", "^/large/", after=2 * CHUNK)
@@ -146,9 +144,7 @@ def test_reset_connection_is_left_to_the_caller(
     assert Path(api.hf_hub_download(large, "a.bin")).read_bytes() == DATA
 
 
-def test_snapshot_fetches_only_what_is_missing(
-    api: HfApi, hub: HubServer, large: str, waits: list[float]
-) -> None:
+def test_snapshot_fetches_only_what_is_missing(api: HfApi, hub: HubServer, large: str, waits: list[float]) -> None:
     import httpx2
     from huggingface_hub.errors import IncompleteSnapshotError
 

@@ -78,7 +78,9 @@ def test_which_files_are_large(
     hub.settings.large_over = 99
     api.upload_file(path_or_fileobj=data, path_in_repo=name, repo_id=repo)
     assert hub.files("models", repo) == {name: data}
-    assert (hub.repository("models", repo).commits[api.repo_info(repo).sha or ""].tree[name].sha256 is not None) == large
+    assert (
+        hub.repository("models", repo).commits[api.repo_info(repo).sha or ""].tree[name].sha256 is not None
+    ) == large
 
 
 def test_everything_regular(api: HfApi, hub: HubServer, new_repo: NewRepo) -> None:

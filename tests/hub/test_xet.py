@@ -89,9 +89,7 @@ def test_no_xet_no_fallback(hub: HubServer, new_repo: NewRepo, tmp_path: Path) -
     """A Hub without Xet is no use to a client with it, except for what comes from a buffer."""
     repo = new_repo()
     hub.settings.xet = False
-    done = run_client(
-        NO_FALLBACK.format(repo=repo), client_environment(hub.endpoint, tmp_path, OWNER_TOKEN, xet=True)
-    )
+    done = run_client(NO_FALLBACK.format(repo=repo), client_environment(hub.endpoint, tmp_path, OWNER_TOKEN, xet=True))
     assert (done.code, done.out) == (0, "refused\n"), done.err
     assert hub.files("models", repo) == {"b.bin": b"large"}
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from .objects import ObjectStore
 from .wire import Reply, json_reply
+from .xet_read import contents_in
 
 _READ = Path(__file__).with_name("xet_read.py")
 _LIFETIME = 3600
@@ -49,9 +50,14 @@ class XetStore:
         return self._token(folder)
 
     def collect(self, contents: Iterable[str]) -> None:
-        """Take contents (by SHA-256) out of the writers' folders. Their process may live on and hold the lock."""
-        wanted = sorted(contents)
-        if not wanted or not self._folder.exists():
+        """Take contents (by SHA-256) out of the writers' folders, if they are there and not taken yet.
+
+        The writers' processes may live on and hold the locks.
+        """
+        new = set(contents) - self._hashes.keys()
+        written = {content.sha256 for folder in self._folder.glob("writer-*") for content in contents_in(folder)}
+        wanted = sorted(new & written)
+        if not wanted:
             return
         with tempfile.TemporaryDirectory() as out:
             done = subprocess.run(
