@@ -1,4 +1,4 @@
-"""What the loopback Hub's own tests share: its fixtures, repositories with names of their own, waits that take no time."""
+"""What the loopback Hub's own tests share: repositories with names of their own, waits that take no time."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from .accounts import ORGANIZATION
-from .fixtures import api, hub, hub_server
+from .fixtures import api
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
-__all__ = ["api", "hub", "hub_server"]
+__all__ = ["api"]
 
 NewRepo = Callable[..., str]
 """What the fixture :func:`new_repo` gives: ``create_repo``'s options in, the id out."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import yaml
@@ -23,8 +24,10 @@ def card_of(text: str) -> dict[str, Any] | None:
     return json.loads(json.dumps(value, default=str)) if isinstance(value, dict) else None
 
 
-def repository(state: HubState, repo: Repository, commit: Commit, blobs: bool = False) -> dict[str, Any]:
-    """A repository at a commit."""
+def repository(
+    state: HubState, repo: Repository, commit: Commit, blobs: bool = False, expand: Sequence[str] = ()
+) -> dict[str, Any]:
+    """A repository at a commit: with the sizes and ids of its files, or only the fields in ``expand``."""
     value: dict[str, Any] = {
         "_id": hashlib.md5(repo.id.encode()).hexdigest()[:24],
         "id": repo.id,
@@ -54,6 +57,8 @@ def repository(state: HubState, repo: Repository, commit: Commit, blobs: bool = 
         value["sdk"] = repo.sdk
         hardware = {"current": "cpu-basic", "requested": "cpu-basic"}
         value["runtime"] = {"stage": "RUNNING", "hardware": hardware, "storage": None, "gcTimeout": 172800}
+    if expand:
+        return {key: item for key, item in value.items() if key in {"_id", "id", *expand}}
     return value
 
 

@@ -74,6 +74,8 @@ class Repository:
     branches: dict[str, str] = field(default_factory=dict)
     tags: dict[str, str] = field(default_factory=dict)
     pulls: dict[str, str] = field(default_factory=dict)
+    """The commits of pull requests, by ref: ``refs/pr/1``."""
+    pull_titles: dict[str, str] = field(default_factory=dict)
     commits: dict[str, Commit] = field(default_factory=dict, repr=False)
 
     @property
@@ -84,6 +86,13 @@ class Repository:
     def url_path(self) -> str:
         """The path of the repository's page: models have no prefix."""
         return f"/{self.id}" if self.kind == "models" else f"/{self.kind}/{self.id}"
+
+    def open_pull_request(self, title: str) -> int:
+        """The number of a new pull request on main."""
+        number = len(self.pulls) + 1
+        self.pulls[f"refs/pr/{number}"] = self.branches["main"]
+        self.pull_titles[f"refs/pr/{number}"] = title
+        return number
 
     def resolve(self, revision: str) -> str | None:
         """The commit of a branch, tag, pull request, full ref or (short) commit id."""

@@ -123,7 +123,9 @@ def info(state: HubState, call: Call, kind: str, repo: str, rev: str = "main") -
     """Open even for gated repositories."""
     repository = state.readable(call, kind, repo)
     commit = state.commit_of(repository, rev)
-    return json_reply(descriptions.repository(state, repository, commit, call.flag("blobs")))
+    return json_reply(
+        descriptions.repository(state, repository, commit, call.flag("blobs"), call.query.get("expand", []))
+    )
 
 
 @router.route("PUT", "/api/{kind}/{repo}/settings")

@@ -121,11 +121,46 @@ def commit(state: HubState, call: Call, kind: str, repo: str, rev: str) -> Reply
     page = state.endpoint + repository.url_path
     answer = {"success": True, "commitOid": made.oid, "commitUrl": f"{page}/commit/{made.oid}", "hookOutput": ""}
     if pull_request:
-        number = len(repository.pulls) + 1
+        number = repository.open_pull_request(made.title)
         ref = f"refs/pr/{number}"
         answer["pullRequestUrl"] = f"{page}/discussions/{number}"
     state.repositories.add_commit(repository, ref, made)
     return json_reply(answer)
+
+
+@router.route("POST", "/api/{kind}/{repo}/discussions")
+def open_pull_request(state: HubState, call: Call, kind: str, repo: str) -> Reply:
+    """With Xet, ``upload_folder(create_pr=True)`` opens the pull request first, then commits to its ref."""
+    repository, _ = state.writable(call, kind, repo, pull_request=True)
+    body = call.json()
+    if not body.get("pullRequest"):
+        raise HubError(400, "The loopback Hub has pull requests, but no discussions")
+    number = repository.open_pull_request(str(body["title"]))
+    state.repositories.save(repository)
+    return json_reply({"num": number}, 201)
+
+
+@router.route("GET", "/api/{kind}/{repo}/discussions/{number}")
+def pull_request(state: HubState, call: Call, kind: str, repo: str, number: str) -> Reply:
+    repository = state.readable(call, kind, repo)
+    ref = f"refs/pr/{number}"
+    if ref not in repository.pulls:
+        raise HubError(404, f"No pull request {number}")
+    commit = repository.commits[repository.pulls[ref]]
+    return json_reply(
+        {
+            "num": int(number),
+            "title": repository.pull_titles[ref],
+            "author": {"name": commit.author},
+            "createdAt": commit.date,
+            "status": "open",
+            "repo": {"name": repo, "type": kind[:-1]},
+            "isPullRequest": True,
+            "changes": {"base": "refs/heads/main"},
+            "filesWithConflicts": [],
+            "events": [],
+        }
+    )
 
 
 def commit_of_somebody_else(state: HubState, repository: Repository, branch: str) -> None:

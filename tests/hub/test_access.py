@@ -117,7 +117,7 @@ def test_gated(api: HfApi, new_repo: NewRepo, token: str | bool, status: int) ->
         lambda: api.snapshot_download(repo, token=token),
         lambda: api.auth_check(repo, token=token),
     ):
-        with pytest.raises(GatedRepoError, match="Access to model .* is restricted") as error:
+        with pytest.raises(GatedRepoError, match=r"Access to model .* is restricted") as error:
             attempt()
         assert error.value.response.status_code == status
     assert api.list_repo_files(repo, token=READER_TOKEN) == [".gitattributes", "a.txt"]

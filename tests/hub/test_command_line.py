@@ -42,7 +42,7 @@ def test_hf(hub: HubServer, unused_id: str, tmp_path: Path, xet: bool) -> None:
         assert hub.repository("datasets", unused_id).tags.keys() == {"v1"}
     hf("download", unused_id, "--type", "dataset", "--local-dir", copy)
     assert (copy / "a.bin").read_bytes() == (folder / "a.bin").read_bytes()
-    assert hub.requests("GET", "/api/agent-harnesses") or not xet
+    assert {entry.status for entry in hub.requests("GET", "/api/agent-harnesses")} <= {200}
 
 
 def test_by_hand(tmp_path: Path) -> None:

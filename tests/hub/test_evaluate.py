@@ -46,6 +46,10 @@ metric = evaluate.load({name!r})
 print(metric.compute(predictions=["a", "b", "c", "d"], references=["a", "b", "x", "y"]))
 """
 
+LIST = """
+print(evaluate.list_evaluation_modules("metric"))
+"""
+
 
 def test_space_by_both_names(api: HfApi, hub: HubServer, new_repo: NewRepo, tmp_path: Path) -> None:
     """``asqp/name`` is the Space of that name; a bare ``name`` is looked for in evaluate's own namespace.
@@ -60,12 +64,12 @@ def test_space_by_both_names(api: HfApi, hub: HubServer, new_repo: NewRepo, tmp_
         folder.mkdir(parents=True)
         (folder / main).write_text(MAIN)
         (folder / "scoring.py").write_text(SCORING)
+        (folder / "README.md").write_text("---\nsdk: gradio\ntags: [evaluate, metric]\n---\n")
         api.upload_folder(folder_path=folder, repo_id=repo, repo_type="space")
-    code = LOAD.format(name=own) + LOAD.format(name="tiny")
+    code = LOAD.format(name=own) + LOAD.format(name="tiny") + LIST
     done = run_client(code, client_environment(hub.endpoint, tmp_path / "home", OWNER_TOKEN))
-    assert (done.code, done.out) == (0, "{'share': 0.5}\n" * 2), done.err
+    assert (done.code, done.out) == (0, "{'share': 0.5}\n" * 2 + f"{[own, 'tiny']}\n"), done.err
     asked = [(entry.path, entry.status) for entry in hub.requests("", f"/spaces/{own}/resolve/v")]
     assert asked
     assert {status for _, status in asked} == {404}
     assert hub.requests("GET", f"/spaces/{own}/resolve/main/scoring.py$")
-    assert own in {info.id for info in api.list_spaces(author="asqp")}

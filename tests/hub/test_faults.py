@@ -1,4 +1,4 @@
-"""Faults, and what huggingface_hub does about each: what it tries again, what it resumes, what it leaves to its caller."""
+"""Faults, and what huggingface_hub does about each: try again, resume, or leave it to its caller."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pytest
 from .accounts import OWNER_TOKEN
 from .clients import client_in_this_process
 from .faults import Fault
-from .server import HubServer
 from .wire import Call
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
     from .conftest import NewRepo
+    from .server import HubServer
 
 CHUNK = 2**16
 DATA = bytes(n % 251 for n in range(5 * CHUNK + 100))
@@ -279,8 +279,10 @@ def test_which_requests_meet_a_fault(hub: HubServer) -> None:
     assert met == [False, False, False, True, True, False]
 
 
-def test_state_outlives_the_server(tmp_path: Path) -> None:
+def test_state_outlives_the_server(hub: HubServer, tmp_path: Path) -> None:
     from huggingface_hub import HfApi
+
+    from .server import HubServer
 
     repo = "asqp/outlives"
     for turn in ("first", "second"):

@@ -121,6 +121,21 @@ def test_info_of_a_model(api: HfApi, new_repo: NewRepo) -> None:
     assert weights.lfs.pointer_size == len(pointer)
     assert weights.blob_id == sha1(b"blob %d\0" % len(pointer) + pointer.encode()).hexdigest()
     assert [s.size for s in api.model_info(repo).siblings or []] == [None] * 4
+    asked = api.model_info(repo, expand=["tags", "pipeline_tag"])
+    assert (asked.id, asked.tags, asked.pipeline_tag) == (repo, ["asqp"], "token-classification")
+    assert (asked.sha, asked.siblings) == (None, None)
+
+
+def test_results_of_a_model(api: HfApi, new_repo: NewRepo) -> None:
+    from huggingface_hub import EvalResult, ModelCard, ModelCardData
+
+    repo = new_repo()
+    result = EvalResult("token-classification", "asqp/car", "car", "asqp_f1", 0.42)
+    data = ModelCardData(model_name="tagger", eval_results=[result])
+    ModelCard(f"---\n{data.to_yaml()}\n---\n").push_to_hub(repo, token=str(api.token))
+    (index,) = api.model_info(repo).model_index or []
+    assert index["name"] == "tagger"
+    assert index["results"][0]["metrics"] == [{"type": "asqp_f1", "value": 0.42}]
 
 
 def test_info_of_a_space(api: HfApi, new_repo: NewRepo) -> None:

@@ -94,28 +94,51 @@ def test_no_xet_no_fallback(hub: HubServer, new_repo: NewRepo, tmp_path: Path) -
     assert hub.files("models", repo) == {"b.bin": b"large"}
 
 
-RETRIED = """
+PIPELINE = """
 from pathlib import Path
 from huggingface_hub import HfApi
+from huggingface_hub.errors import HfHubHTTPError
 
-folder = Path({folder!r})
+api, folder = HfApi(), Path({folder!r})
 folder.mkdir()
-for n in range(3):
+for n in range(30):
     (folder / f"{{n}}.txt").write_text(str(n))
-HfApi().upload_folder(folder_path=folder, repo_id={repo!r})
+busy, lost, rejected, stale, pull = {repos!r}
+api.upload_folder(folder_path=folder, repo_id=busy)
+api.upload_folder(folder_path=folder, repo_id=lost)
+api.upload_folder(folder_path=folder, repo_id=rejected)
+head = api.repo_info(stale).sha
+try:
+    api.upload_folder(folder_path=folder, repo_id=stale, allow_patterns="1.txt", parent_commit=head)
+except HfHubHTTPError as error:
+    print(error.response.status_code)
+print(api.upload_folder(folder_path=folder, repo_id=pull, create_pr=True, commit_message="For you").pr_url)
 """
 
 
-def test_commit_of_the_pipeline_is_tried_again(hub: HubServer, new_repo: NewRepo, tmp_path: Path) -> None:
-    repo = new_repo()
-    hub.fail("status", "/commit/", status=503)
+def test_pipeline_of_folders(api: HfApi, hub: HubServer, new_repo: NewRepo, tmp_path: Path) -> None:
+    """With Xet, folders go through a pipeline, also those without large files, and it tries commits again.
+
+    So a lost reply of a commit without a parent makes it happen twice, and with a parent makes it fail although it
+    happened.
+    """
+    repos = busy, lost, rejected, stale, pull = [new_repo() for _ in range(5)]
+    hub.fail("status", f"{busy}/commit/", status=503)
+    hub.fail("lost_reply", f"{lost}/commit/")
+    hub.fail("status", f"{rejected}/commit/", status=422)
+    hub.fail("lost_reply", f"{stale}/commit/")
     done = run_client(
-        RETRIED.format(folder=str(tmp_path / "folder"), repo=repo),
+        PIPELINE.format(folder=str(tmp_path / "folder"), repos=repos),
         client_environment(hub.endpoint, tmp_path / "home", OWNER_TOKEN, xet=True),
     )
-    assert done.code == 0, done.err
-    assert [entry.status for entry in hub.requests("POST", "/commit/")] == [503, 200]
-    assert len(hub.files("models", repo)) == 3
+    assert (done.code, done.out) == (0, f"412\n{hub.endpoint}/{pull}/discussions/1\n"), done.err
+    statuses = {repo: [entry.status for entry in hub.requests("POST", f"{repo}/commit/")] for repo in repos}
+    assert statuses == {busy: [503, 200], lost: [200, 200], rejected: [422, 200], stale: [200, 412], pull: [200]}
+    assert [len(hub.files("models", repo)) for repo in repos] == [30, 30, 30, 1, 0]
+    upload = "Upload folder using huggingface_hub"
+    assert [c.title for c in api.list_repo_commits(lost)] == [upload, upload, "initial commit"]
+    assert len(hub.files("models", pull, "refs/pr/1")) == 30
+    assert api.get_discussion_details(pull, 1).title == "For you"
 
 
 def test_tokens_need_rights(api: HfApi, hub: HubServer, new_repo: NewRepo) -> None:
