@@ -137,7 +137,9 @@ class HubApp:
         reset: bool = False,
     ) -> None:
         """Close the client's connection, in order or by a TCP reset."""
-        transport = self._connections[tuple(scope["client"])]
+        transport = self._connections.get(tuple(scope["client"]))
+        if transport is None:  # the client was first
+            return
         if reset:
             await asyncio.sleep(0.1)  # what was sent arrives first
             linger = struct.pack("ii", 1, 0)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 _LIBRARIES = ("HF_", "HUGGINGFACE_", "HUGGING_FACE_", "TRANSFORMERS_", "DATASETS_", "EVALUATE_")
@@ -99,6 +100,7 @@ def client_in_this_process(endpoint: str, home: Path) -> Iterator[None]:
         patch.setattr(constants, "HF_HUB_OFFLINE", False)
         patch.setattr(constants, "HF_HUB_DISABLE_XET", True)
         patch.setattr(constants, "HF_HUB_DISABLE_TELEMETRY", True)
+        patch.setattr(import_module("huggingface_hub.utils.tqdm"), "HF_HUB_DISABLE_PROGRESS_BARS", True)
         patch.setattr(constants, "HF_HUB_CACHE", str(home / "hub"))
         patch.setattr(constants, "HF_TOKEN_PATH", str(home / "token"))
         patch.setattr(constants, "HF_STORED_TOKENS_PATH", str(home / "stored_tokens"))

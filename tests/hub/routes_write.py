@@ -5,13 +5,12 @@ from __future__ import annotations
 import base64
 import binascii
 import fnmatch
-import json
 from typing import Any
 
 from .objects import File
 from .repositories import Commit, Repository
 from .state import HubState
-from .wire import Call, HubError, Reply, Router, json_reply
+from .wire import Call, HubError, Reply, Router, json_reply, read_json
 
 router = Router()
 
@@ -32,7 +31,7 @@ def preupload(state: HubState, call: Call, kind: str, repo: str, rev: str) -> Re
     files = []
     for file in body["files"]:
         path, present = file["path"], commit.tree.get(file["path"])
-        binary = b"\0" in base64.b64decode(file["sample"])
+        binary = b"\0" in _decoded(file["sample"], path)
         is_large = binary or file["size"] > state.settings.large_over or _matches(path, large)
         files.append(
             {
@@ -172,13 +171,12 @@ def commit_of_somebody_else(state: HubState, repository: Repository, branch: str
 
 
 def _lines(body: bytes) -> list[dict[str, Any]]:
-    try:
-        lines: list[dict[str, Any]] = [json.loads(line) for line in body.splitlines() if line.strip()]
-        if lines[0]["key"] == "header" and all(isinstance(line["value"], dict) for line in lines):
-            return lines
-    except (ValueError, LookupError, TypeError):
-        pass
-    raise HubError(400, "A commit is one JSON object a line, the header first")
+    lines = [read_json(line) for line in body.splitlines() if line.strip()]
+    if not lines or not all(isinstance(line, dict) and isinstance(line["value"], dict) for line in lines):
+        raise HubError(400, "A commit is one JSON object a line, each with a key and a value")
+    if lines[0]["key"] != "header":
+        raise HubError(400, "A commit starts with its header")
+    return lines
 
 
 def _collect_from_xet(state: HubState, lines: list[dict[str, Any]]) -> None:
@@ -191,11 +189,7 @@ def _apply(state: HubState, tree: dict[str, File], key: str, value: dict[str, An
     if not path or path.startswith("/") or ".." in path.split("/"):
         raise HubError(400, f"Invalid path: {path!r}")
     if key == "file":
-        try:
-            content = base64.b64decode(value["content"], validate=True)
-        except binascii.Error:
-            raise HubError(400, f"The content of {path} is not base64") from None
-        tree[path] = state.objects.put(content)
+        tree[path] = state.objects.put(_decoded(value["content"], path))
     elif key == "lfsFile":
         size = state.objects.size_of_large(str(value["oid"]))
         if size is None or value.get("size", size) != size:
@@ -210,6 +204,13 @@ def _apply(state: HubState, tree: dict[str, File], key: str, value: dict[str, An
             del tree[name]
     else:
         raise HubError(400, f"Unknown operation {key!r}")
+
+
+def _decoded(content: str, path: str) -> bytes:
+    try:
+        return base64.b64decode(content, validate=True)
+    except binascii.Error:
+        raise HubError(400, f"The content of {path} is not base64") from None
 
 
 def _upload_action(endpoint: str, sha256: str, size: int, part_size: int) -> dict[str, Any]:

@@ -54,6 +54,7 @@ def test_bad_token(api: HfApi, new_repo: NewRepo) -> None:
     with pytest.raises(HfHubHTTPError, match="Invalid credentials in Authorization header") as error:
         api.repo_info(new_repo(), token="hf_wrong")
     assert error.value.response.status_code == 401
+    assert error.value.request_id == error.value.response.headers["x-request-id"]
     assert not isinstance(error.value, RepositoryNotFoundError)
 
 

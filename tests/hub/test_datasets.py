@@ -39,10 +39,8 @@ def make(*texts):
 """
 
 
-def run(
-    hub: HubServer, repo: str, code: str, home: Path, token: str | None = OWNER_TOKEN, offline: bool = False
-) -> Finished:
-    environment = client_environment(hub.endpoint, home, token, offline=offline)
+def run(hub: HubServer, repo: str, code: str, home: Path, token: str | None = OWNER_TOKEN) -> Finished:
+    environment = client_environment(hub.endpoint, home, token)
     return run_client(SETUP.format(repo=repo) + code, environment)
 
 
@@ -99,9 +97,6 @@ def test_push_load_stream(api: HfApi, hub: HubServer, unused_id: str, tmp_path: 
     hub.state.log.clear()
     assert run(hub, unused_id, AGAIN, tmp_path / "owner").code == 0
     assert hub.requests("GET", "^/large/") == []
-    hub.state.log.clear()
-    assert run(hub, unused_id, AGAIN, tmp_path / "owner", offline=True).code == 0
-    assert hub.requests() == []
     assert (
         "doesn't exist on the Hub or cannot be accessed" in run(hub, unused_id, REFUSED, tmp_path / "nobody", None).out
     )

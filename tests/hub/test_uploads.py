@@ -260,12 +260,15 @@ def test_broken_commits_are_refused(api: HfApi, hub: HubServer, new_repo: NewRep
     repo = new_repo()
     header = '{"key": "header", "value": {"summary": "x"}}\n'
     for body, message in (
-        ("", "the header first"),
-        ("{", "the header first"),
-        ('{"key": "file", "value": {}}', "the header first"),
+        ("", "one JSON object a line"),
+        ("{", "Invalid JSON"),
+        ("[]", "one JSON object a line"),
+        ('{"key": "header"}', "The field `value` is missing"),
+        ('{"key": "file", "value": {}}', "starts with its header"),
         (header + '{"key": "file", "value": {"path": "../a", "content": ""}}', "Invalid path"),
         (header + '{"key": "file", "value": {"path": "a", "content": "!"}}', "not base64"),
         (header + '{"key": "lfsFile", "value": {"path": "a", "oid": "%s"}}' % ("0" * 64), "does not exist"),
+        (header + '{"key": "file", "value": {"path": "a"}}', "The field `content` is missing"),
         (header + '{"key": "symlink", "value": {"path": "a"}}', "Unknown operation"),
     ):
         answer = get_session().post(

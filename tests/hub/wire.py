@@ -10,6 +10,21 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlencode
 
 
+class Fields(dict[str, Any]):
+    """A JSON object in which a missing field is the client's error."""
+
+    def __missing__(self, name: str) -> Any:
+        raise HubError(400, f"The field `{name}` is missing")
+
+
+def read_json(text: bytes) -> Any:
+    """What a client sent, with :class:`Fields` for objects."""
+    try:
+        return json.loads(text, object_hook=Fields)
+    except ValueError as error:
+        raise HubError(400, f"Invalid JSON in the request body: {error}") from None
+
+
 @dataclass
 class Call:
     """A request that has been read whole. The path stays quoted: a revision may be ``refs%2Fpr%2F1``."""
@@ -21,13 +36,10 @@ class Call:
     body: bytes = b""
     port: int = 0
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> Fields:
         """The body, which must be a JSON object."""
-        try:
-            value = json.loads(self.body or b"{}")
-        except ValueError as error:
-            raise HubError(400, f"Invalid JSON in the request body: {error}") from None
-        if not isinstance(value, dict):
+        value = read_json(self.body or b"{}")
+        if not isinstance(value, Fields):
             raise HubError(400, "The request body must be a JSON object")
         return value
 
