@@ -52,16 +52,17 @@ def test_tree(api: HfApi, repo: str) -> None:
     assert (large.size, large.lfs.sha256) == (2, sha256(b"22").hexdigest())
 
 
-def test_tree_in_pages(api: HfApi, hub: HubServer, repo: str) -> None:
-    hub.settings.page_size = 2
+@pytest.mark.parametrize(("size", "pages"), [(2, 4), (7, 2), (8, 1)])
+def test_tree_in_pages(api: HfApi, hub: HubServer, repo: str, size: int, pages: int) -> None:
+    hub.settings.page_size = size
     hub.state.log.clear()
     found = [entry.path for entry in api.list_repo_tree(repo, recursive=True)]
     assert sorted(found) == sorted([*FILES, ".gitattributes", "deep", "deep/er", "other"])
-    assert len(hub.requests("GET", "/tree/main$")) == 4
+    assert len(hub.requests("GET", "/tree/main$")) == pages
     assert [entry.path for entry in api.list_repo_tree(repo, "deep/er")] == ["deep/er/c d.txt"]
     hub.state.log.clear()
     assert Path(api.snapshot_download(repo), "other/é.txt").read_bytes() == b"4444"
-    assert len(hub.requests("GET", "/tree/")) == 4
+    assert len(hub.requests("GET", "/tree/")) == pages
 
 
 def test_paths_info(api: HfApi, repo: str) -> None:

@@ -48,6 +48,11 @@ def test_create_and_delete(api: HfApi, unused_id: str, kind: str, path: str, opt
     api.delete_repo(unused_id, repo_type=kind, missing_ok=True)
 
 
+def test_commits_never_share_an_id(api: HfApi, new_repo: NewRepo) -> None:
+    """Not even equal ones: caches keep them for ever."""
+    assert api.repo_info(new_repo()).sha != api.repo_info(new_repo()).sha
+
+
 def test_kinds_do_not_share_names(api: HfApi, new_repo: NewRepo) -> None:
     repo = new_repo()
     api.create_repo(repo, repo_type="dataset")

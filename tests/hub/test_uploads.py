@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -251,6 +252,20 @@ def test_failed_verification(api: HfApi, hub: HubServer, new_repo: NewRepo) -> N
     with pytest.raises(RuntimeError, match=r"Error while uploading 'a\.bin' to the Hub"):
         api.upload_file(path_or_fileobj=b"not verified", path_in_repo="a.bin", repo_id=repo)
     assert hub.files("models", repo) == {}
+
+
+def test_broken_contents_are_refused(api: HfApi, hub: HubServer) -> None:
+    from huggingface_hub.utils import get_session
+
+    url = f"{hub.endpoint}/lfs/objects/{sha256(b'whole').hexdigest()}"
+    assert get_session().put(url, content=b"else").status_code == 422
+    for number, part in enumerate((b"who", b"LE"), start=1):
+        assert get_session().put(f"{url}/parts/{number}", content=part).headers["etag"]
+    for numbers in ((1, 2), (1, 3)):
+        parts = {"parts": [{"partNumber": number, "etag": "x"} for number in numbers]}
+        assert get_session().post(f"{url}/complete", json=parts).status_code == 422
+    assert get_session().get(f"{hub.state.cdn_endpoint}/large/{sha256(b'whole').hexdigest()}").status_code == 404
+    assert get_session().put(url, content=b"whole").status_code == 200
 
 
 def test_broken_commits_are_refused(api: HfApi, hub: HubServer, new_repo: NewRepo) -> None:
