@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.hub.fixtures import hub, hub_server
+
 # The libraries read these when they are imported, so they are set before anything is.
 _CACHE = tempfile.mkdtemp(prefix="asqp-tests-")
 os.environ["HF_HOME"] = _CACHE
@@ -20,6 +22,8 @@ os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 os.environ["HF_DATASETS_DISABLE_PROGRESS_BARS"] = "1"
 for _name in ("HF_MODULES_CACHE", "HF_DATASETS_CACHE", "HF_EVALUATE_CACHE", "HF_METRICS_CACHE"):
     os.environ.pop(_name, None)
+
+__all__ = ["hub", "hub_server"]
 
 Asqp = Callable[..., tuple[int, str, str]]
 """What the fixture :func:`asqp` gives: arguments in, exit code, stdout and stderr out."""
