@@ -26,9 +26,9 @@ from asqp_models.cli.options import (
 def demo(out: Path, size: int, seed: int, as_json: bool, quiet: bool) -> None:
     """Run the main job on the embedded default, in a few minutes.
 
-    Builds two corpora of synthetic Chinese reviews, loads them with load_dataset, trains the lexicon baseline and, where
-    the extra train is installed, the joint model, predicts the test reviews, scores them strictly and relaxed, and
-    writes a page with highlighted reviews. A second run skips what is done.
+    Builds two corpora of synthetic Chinese reviews, loads them with load_dataset, trains the lexicon baseline and,
+    where the extra train is installed, the joint model, predicts the test reviews, scores them strictly and relaxed,
+    and writes a page with highlighted reviews. A second run skips what is done.
 
     \b
     Example:
