@@ -18,8 +18,22 @@ from asqp_models.run_config import RunConfig
 from asqp_models.run_folder import Run, load_run
 
 CORPORA = ("synthetic-car", "synthetic-digital")
-METHODS: dict[str, dict[str, Any]] = {"lexicon": {}, "joint": {"epochs": 2}}
-"""What is trained, and its settings: few epochs, as synthetic reviews are soon learned."""
+METHODS: dict[str, dict[str, Any]] = {
+    "lexicon": {},
+    "joint": {
+        "epochs": 2,
+        "batch_size": 16,
+        "num_hidden_layers": 1,
+        "hidden_size": 96,
+        "embedding_size": 64,
+        "span_size": 48,
+        "pair_size": 64,
+        "max_units": 6,
+        "max_distance": 16,
+        "folds": 2,
+    },
+}
+"""What is trained, and its settings: a small network, as synthetic reviews are soon learned."""
 SIZE = 4000
 """Reviews of each corpus, unless asked otherwise."""
 
