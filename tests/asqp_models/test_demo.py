@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -35,7 +34,7 @@ def test_demo_and_its_second_run(tmp_path: Path, asqp: Asqp) -> None:
         run_demo(tmp_path, size=200)
 
 
-def test_the_metric_is_found_from_any_directory(tmp_path: Path) -> None:
+def test_the_metric_is_found_from_any_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code = """
 from asqp_models.metric_cache import install
 first, second = install(), install()
@@ -45,7 +44,7 @@ metric = evaluate.load("asqp_f1")
 quad = ["a#b", "x", "y", "POS"]
 print(metric.compute(predictions=[[quad]], references=[[quad]])["f1"], type(metric).__module__)
 """
-    os.chdir(tmp_path)
+    monkeypatch.chdir(tmp_path)
     assert python(code, HF_HOME=str(tmp_path / "home")).split() == ["1.0", "asqp_f1.asqp_f1"]
     # Without the package, the copy beside it serves.
     hidden = (

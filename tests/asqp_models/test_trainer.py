@@ -88,6 +88,7 @@ def test_a_checkpoint_that_was_cut_short_is_passed_over(without: str, tmp_path: 
     assert json.loads((good / "trainer_state.json").read_text())["best_model_checkpoint"] == str(good)
 
 
+TRAIN = str(Path(__file__).parents[2] / "train.py")
 SETTINGS = ("encoder=scratch", "epochs=10", "learning_rate=1e-3", "negatives=true", "threshold=null", "batch_size=16")
 
 
@@ -121,14 +122,14 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def whole(dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A training that nothing disturbed."""
     output = tmp_path_factory.mktemp("whole") / "run"
-    command = [sys.executable, "train.py", *_train(dataset, output)]
+    command = [sys.executable, TRAIN, *_train(dataset, output)]
     subprocess.run(command, check=True, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True)
     return output
 
 
 def test_a_training_that_was_killed_ends_as_one_that_was_not(dataset: Path, whole: Path, tmp_path: Path) -> None:
     output = tmp_path / "run"
-    command = [sys.executable, "train.py", *_train(dataset, output)]
+    command = [sys.executable, TRAIN, *_train(dataset, output)]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     for _ in range(2):
         process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -155,7 +156,7 @@ def test_two_processes_train_one_model(dataset: Path, whole: Path, tmp_path: Pat
     launch += ["--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "0"]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     done = subprocess.run(
-        [*launch, "train.py", *_train(dataset, output)],
+        [*launch, TRAIN, *_train(dataset, output)],
         env=environment,
         capture_output=True,
         text=True,
@@ -175,7 +176,7 @@ def test_two_processes_train_one_model(dataset: Path, whole: Path, tmp_path: Pat
             assert b["loss"] == pytest.approx(a["loss"], rel=0.1)
     # A second time the run is there: both processes end at once.
     again = subprocess.run(
-        [*launch, "train.py", *_train(dataset, output)],
+        [*launch, TRAIN, *_train(dataset, output)],
         env=environment,
         capture_output=True,
         text=True,
