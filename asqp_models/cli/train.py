@@ -67,6 +67,8 @@ def train(
     if processes.fewer_than_asked():
         click.echo("asqp: one process was started; without a GPU, several need accelerate launch --multi_gpu", err=True)
     run = training.train(wanted, target, overwrite=overwrite, progress=show_progress(quiet))
+    if not run.scores("validation"):
+        click.echo("asqp: no validation split: no epoch or threshold was chosen on texts not in train", err=True)
     if as_json:
         print_json({"folder": str(run.folder), "reused": run.reused, "metrics": run.metrics})
         return

@@ -112,6 +112,16 @@ def test_lines_that_cannot_be_read_stop_the_training(tmp_path: Path, asqp: Asqp)
     assert f"{tmp_path / 'train.txt'}:6: found no '####['" in err
 
 
+def test_a_training_without_validation_says_so(tmp_path: Path, line: Path, asqp: Asqp) -> None:
+    good = "".join(f"第{i}次买味道好####[['味道#x', '4,6', '6,7', '2']]\n" for i in range(5))
+    for name in ("train", "test"):
+        (tmp_path / f"{name}.txt").write_text(good, encoding="utf-8")
+    code, _, err = asqp("train", "--method", "lexicon", "--dataset", tmp_path, "--output", tmp_path / "run")
+    assert (code, "asqp: no validation split" in err) == (0, True)
+    code, _, err = asqp("train", "--method", "lexicon", "--dataset", line / "car", "--output", line / "run")
+    assert (code, "no validation" in err) == (0, False)
+
+
 def test_damaged_runs_are_not_taken_for_finished(line: Path, tmp_path: Path, asqp: Asqp) -> None:
     run = tmp_path / "run"
     arguments = ("train", "--method", "lexicon", "--dataset", line / "car", "--output", run)
