@@ -6,11 +6,12 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
+from asqp_datasets.schema import NULL, Quad
 from tests.hub.fixtures import hub, hub_server
 
 # The libraries read these when they are imported, so they are set before anything is.
@@ -62,3 +63,18 @@ def python(code: str, **environment: str) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def check_offsets(text: str, quads: Sequence[Quad]) -> int:
+    """No quad stands twice, every term stands where its offsets say; how many terms were compared with their place."""
+    assert len(set(quads)) == len(quads)
+    compared = 0
+    for quad in quads:
+        for term, start, end in ((quad.aspect, *quad[4:6]), (quad.opinion, *quad[6:8])):
+            if start == -1:
+                assert (term, end) == (NULL, -1)
+            else:
+                assert 0 <= start < end <= len(text)
+                assert text[start:end] == term
+                compared += 1
+    return compared

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from asqp_datasets.schema import NULL, Quad, Sample
+from asqp_datasets.schema import Quad, Sample
 from asqp_datasets.sources import open_source
 from asqp_models.lexicon import LexiconModel
 from asqp_models.methods import load_model
-from tests.conftest import Asqp
+from tests.conftest import Asqp, check_offsets
 
 CORPORA = ("zh-food-beverage", "restaurant-acos", "laptop-acos", "asqp-rest16")
 
@@ -32,18 +32,7 @@ HOSTILE = [
 
 def check(texts: Sequence[str], predicted: Sequence[Sequence[Quad]]) -> int:
     """How many terms were compared with their place."""
-    compared = 0
-    for text, quads in zip(texts, predicted, strict=True):
-        assert len(set(quads)) == len(quads)
-        for quad in quads:
-            for term, start, end in ((quad.aspect, *quad[4:6]), (quad.opinion, *quad[6:8])):
-                if start == -1:
-                    assert (term, end) == (NULL, -1)
-                else:
-                    assert 0 <= start < end <= len(text)
-                    assert text[start:end] == term
-                    compared += 1
-    return compared
+    return sum(check_offsets(text, quads) for text, quads in zip(texts, predicted, strict=True))
 
 
 def scratch(samples: Sequence[Sample]) -> Any:

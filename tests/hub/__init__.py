@@ -5,5 +5,5 @@ what these ask, with the fields that they read; what each request and each error
 is a model of the real Hub: the words of messages and the limits of sizes are taken from what clients expect.
 
 ``server.py`` starts it, ``clients.py`` says which environment a client needs, ``faults.py`` makes it fail on purpose.
-By hand: ``python -m tests.hub --port 8765 --folder /tmp/hub-state``.
+By hand: ``python -m tests.hub --port 8765 --folder hub-state``.
 """

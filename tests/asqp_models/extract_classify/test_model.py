@@ -22,7 +22,7 @@ from asqp_models.extract_classify import (  # noqa: E402
 )
 from asqp_models.methods import get_method, load_model  # noqa: E402
 from tests.asqp_models.extract_classify.conftest import REVIEWS, SETTINGS  # noqa: E402
-from tests.conftest import python  # noqa: E402
+from tests.conftest import check_offsets, python  # noqa: E402
 
 TEXTS = [each.text for each in REVIEWS]
 GOLD = [sorted(each.quads) for each in REVIEWS]
@@ -39,17 +39,6 @@ ODD = {
     "special": "[CLS] the [SEP] food [MASK] [PAD]",
     "long": LONG,
 }
-
-
-def check_offsets(text: str, quads: list[Quad]) -> None:
-    assert len(set(quads)) == len(quads)
-    for quad in quads:
-        for term, start, end in ((quad.aspect, *quad[4:6]), (quad.opinion, *quad[6:8])):
-            if start == -1:
-                assert (term, end) == (NULL, -1)
-            else:
-                assert 0 <= start < end <= len(text)
-                assert text[start:end] == term
 
 
 def test_it_learns_eight_reviews_by_heart(trained: Any) -> None:

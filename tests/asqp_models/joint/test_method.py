@@ -13,13 +13,12 @@ torch = pytest.importorskip("torch", reason="needs the train extra")
 pytest.importorskip("transformers", reason="needs the train extra")
 
 from asqp_datasets.errors import DataError, UsageError  # noqa: E402
-from asqp_datasets.schema import NULL, Quad  # noqa: E402
 from asqp_models.joint import Joint, JointConfig, JointModel  # noqa: E402
 from asqp_models.joint.decoding import _calibrated, _uncalibrated  # noqa: E402
 from asqp_models.methods import get_method, load_model  # noqa: E402
 from tests.asqp_models.extract_classify.conftest import REVIEWS, sample  # noqa: E402
 from tests.asqp_models.joint.conftest import LEARNED, SETTINGS  # noqa: E402
-from tests.conftest import python  # noqa: E402
+from tests.conftest import check_offsets, python  # noqa: E402
 
 TEXTS = [each.text for each in REVIEWS]
 GOLD = [sorted(each.quads) for each in REVIEWS]
@@ -35,17 +34,6 @@ ODD = {
     "special": "[CLS] the [SEP] food [MASK] [PAD]",
     "long": " ".join(TEXTS * 4),  # several windows
 }
-
-
-def check_offsets(text: str, quads: list[Quad]) -> None:
-    assert len(set(quads)) == len(quads)
-    for quad in quads:
-        for term, start, end in ((quad.aspect, *quad[4:6]), (quad.opinion, *quad[6:8])):
-            if start == -1:
-                assert (term, end) == (NULL, -1)
-            else:
-                assert 0 <= start < end <= len(text)
-                assert text[start:end] == term
 
 
 @pytest.fixture(params=["trained", "over_bert"])
