@@ -29,10 +29,11 @@ import torch
 from transformers import PrinterCallback, TrainerCallback, TrainingArguments, set_seed
 
 from asqp_datasets.sources import open_source
+from asqp_models.batches import Batches
 from asqp_models.encoders import load_tokenizer
 from asqp_models.extract_classify import ExtractClassifyModel, Settings
 from asqp_models.extract_classify.features import Example, Windower, collate, examples, pad
-from asqp_models.trainer import Batches, QuadTrainer, quiet_libraries
+from asqp_models.trainer import QuadTrainer, quiet_libraries
 
 RESULTS = Path(__file__).parent / "results" / "extract_classify.json"
 LENGTH = 128

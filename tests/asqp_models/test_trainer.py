@@ -17,7 +17,8 @@ pytest.importorskip("torch", reason="needs the train extra")
 pytest.importorskip("transformers", reason="needs the train extra")
 
 from asqp_datasets.errors import UsageError
-from asqp_models.trainer import Batches, last_checkpoint
+from asqp_models.batches import Batches
+from asqp_models.trainer import last_checkpoint
 from tests.conftest import Asqp
 
 LENGTHS = [(7 * i) % 31 + 1 for i in range(50)]
