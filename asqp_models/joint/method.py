@@ -238,6 +238,7 @@ def _reader(options: Settings | JointConfig, lexicon: LexiconModel, tokenizer: A
         max_seq_length=options.max_seq_length,
         doc_stride=options.doc_stride,
         tokenizer=tokenizer,
+        known=options.dictionary,
     )
 
 
@@ -262,8 +263,9 @@ def _new_model(wanted: Settings, lexicon: LexiconModel, language: str, vocabular
         )
     if pretrained is not None:
         for network in model.networks:
-            network.encoder.load_state_dict(pretrained.state_dict())
-            network.encoder.get_input_embeddings().weight.requires_grad_(not wanted.freeze_embeddings)
+            for part in network.encoders:
+                part.load_state_dict(pretrained.state_dict())
+                part.get_input_embeddings().weight.requires_grad_(not wanted.freeze_embeddings)
     return model
 
 
