@@ -32,7 +32,7 @@ from asqp_models.joint.reading import Reader
 from asqp_models.joint.settings import Settings
 from asqp_models.lexicon import LexiconModel
 from asqp_models.methods import ScoredQuad
-from asqp_models.trainer import fit, quiet_libraries
+from asqp_models.trainer import check_weights, fit, quiet_libraries
 
 THRESHOLDS = tuple(i / 100 for i in range(10, 71, 2))
 """The thresholds that are tried on validation."""
@@ -128,6 +128,7 @@ class Joint:
                 model = _new_model(wanted, lexicon, language, 0 if tokenizer is None else len(tokenizer))
                 decoder = Decoder(model, reader)
                 if wanted.members > 1 and done.is_file():
+                    check_weights(done, model)
                     model.load_state_dict(load_file(done))
                     history += json.loads((own / "history.json").read_text(encoding="utf-8"))
                     members.append(model)
