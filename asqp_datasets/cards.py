@@ -32,6 +32,11 @@ def package_version() -> str:
     return metadata.version("asqp")
 
 
+def size_category(samples: int) -> str:
+    """What the Hub calls a dataset of so many samples."""
+    return next((name for limit, name in _SIZES if samples < limit), "n>10M")
+
+
 def dataset_card(
     source: Source,
     report: Report,
@@ -174,7 +179,7 @@ def _front_matter(
         "language": [source.language],
         **licence,
         "pretty_name": title,
-        "size_categories": [next((name for limit, name in _SIZES if samples < limit), "n>10M")],
+        "size_categories": [size_category(samples)],
         "task_categories": ["text-classification", "token-classification"],
         "annotations_creators": ["machine-generated" if synthetic else "expert-generated"],
         "language_creators": ["machine-generated" if synthetic else "found"],

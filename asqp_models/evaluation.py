@@ -141,15 +141,20 @@ def parse_thresholds(value: str) -> tuple[int, ...]:
     return tuple(int(part) for part in parts)
 
 
-def table(result: Mapping[str, Any]) -> list[tuple[str, float, float, float, int]]:
-    """The measures of a result as rows: name, P, R and F1 in percent, and how many were right."""
+def measures(result: Mapping[str, Any]) -> dict[str, str]:
+    """What a result measures: a name for people by what stands before ``precision``, ``recall`` and ``f1``."""
     names = {"": "quad (strict)", "aos_exact_": "aspect-opinion-sentiment, exact"}
     for key in result:
         kind, _, rest = key.partition("_d")
         if key.endswith("_f1") and rest and kind in ("aos", "quad"):
             what = "aspect-opinion-sentiment" if kind == "aos" else "quad"
             names[key.removesuffix("f1")] = f"{what}, d ≤ {rest.removesuffix('_f1')}"
+    return names
+
+
+def table(result: Mapping[str, Any]) -> list[tuple[str, float, float, float, int]]:
+    """The measures of a result as rows: name, P, R and F1 in percent, and how many were right."""
     return [
         (name, *(100 * result[f"{prefix}{key}"] for key in ("precision", "recall", "f1")), result[f"{prefix}tp"])
-        for prefix, name in names.items()
+        for prefix, name in measures(result).items()
     ]
