@@ -12,7 +12,7 @@ from asqp_datasets.errors import UsageError
 def check_repo_id(repo_id: str) -> None:
     """Raise :class:`UsageError` unless an id is ``namespace/name`` as the Hub allows it."""
     from huggingface_hub.errors import HFValidationError
-    from huggingface_hub.utils import validate_repo_id
+    from huggingface_hub.utils._validators import validate_repo_id
 
     try:
         validate_repo_id(repo_id)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from asqp_datasets.card_text import front_matter, template, to_yaml
-from asqp_datasets.errors import DataError, UsageError
+from asqp_datasets.errors import DataError
+from asqp_datasets.splits import SPLITS
 from asqp_models.card_parts import check_licence, check_repo_id, percent, score_row
 from asqp_models.evaluation import measures
 from asqp_models.methods import name_of
@@ -81,7 +82,7 @@ def model_card(run: Run, repo_id: str, *, licence: str | None = None) -> str:
         groups=groups,
         **_worth(run),
         training=_training(run, name),
-        data=run.data,
+        data={split: run.data[split] for split in SPLITS if split in run.data},
         settings=settings,
         version=run.version,
         **_curve(run),
@@ -89,6 +90,7 @@ def model_card(run: Run, repo_id: str, *, licence: str | None = None) -> str:
         least=min(kinds, key=lambda row: float(row["f1"]), default=None),
         holds_words=run.config.method in _HOLD_WORDS,
         licence=licence,
+        generated=run.synthetic and _from_scratch(run),
         upstream="",
     )
     return front_matter(_metadata(run, repo_id, licence, name, settings)) + body
@@ -163,9 +165,11 @@ def _metadata(run: Run, repo_id: str, licence: str | None, name: str, settings: 
         "data": {split: dict(part) for split, part in run.data.items()},
         "version": run.version,
     }
+    licence = licence or ("apache-2.0" if run.synthetic and _from_scratch(run) else None)
     card = ModelCardData(
         language=[run.language],
-        license=licence,
+        license=licence or "other",
+        license_name=None if licence else "not-stated",
         library_name="asqp",
         pipeline_tag="token-classification",
         tags=["asqp", TASK, "acos", method, *(["synthetic"] if run.synthetic else [])],
@@ -175,7 +179,8 @@ def _metadata(run: Run, repo_id: str, licence: str | None, name: str, settings: 
         model_name=repo_id.split("/")[1],
         eval_results=list(_results(run, dataset)) or None,
     )
-    return card.to_dict() | {"asqp": facts}
+    data: dict[str, Any] = card.to_dict()  # type: ignore[no-untyped-call]
+    return data | {"asqp": facts}
 
 
 def _results(run: Run, dataset: str | None) -> Iterator[Any]:
@@ -209,6 +214,11 @@ def _results(run: Run, dataset: str | None) -> Iterator[Any]:
             metric_value=value,
             metric_args={"measure": measure, "signature": scores["signature"]},
         )
+
+
+def _from_scratch(run: Run) -> bool:
+    """Whether nothing in the weights was trained by others."""
+    return run.config.settings.get("encoder", "scratch" if run.config.method in _HOLD_WORDS else None) == "scratch"
 
 
 def _hub_dataset(run: Run) -> str | None:
@@ -293,21 +303,20 @@ def _precise(scored: Mapping[str, Scored]) -> str:
         return f"No threshold gives a precision of {aim} on validation."
     text = (
         f"For a precision of {aim}, take `threshold={point.threshold:.2f}`, the least that reaches it on validation "
-        f"(precision {percent(point.precision)}, recall {percent(point.recall)})."
+        f"(precision {percent(point.precision)}%, recall {percent(point.recall)}%)."
     )
     if "test" not in scored:
         return text
     there = scored["test"].at(point.threshold)
-    return f"{text} On test it gives a precision of {percent(there.precision)} and leaves a recall of " + (
-        f"{percent(there.recall)}."
-    )
+    left = f"a precision of {percent(there.precision)}% and leaves a recall of {percent(there.recall)}%"
+    return f"{text} On test it gives {left}."
 
 
 def _training(run: Run, name: str) -> list[tuple[str, Any]]:
     environment = run.environment
     packages = environment.get("packages")
     versions = ", ".join(f"{key} {value}" for key, value in packages.items()) if isinstance(packages, dict) else None
-    revision = run.config.revision or ("of local files" if not _hub_dataset(run) else "not fixed")
+    revision = run.config.revision or ("not fixed" if _hub_dataset(run) else "none: local files")
     rows = [
         ("model", name),
         ("method", run.config.method),

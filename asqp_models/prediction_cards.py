@@ -15,6 +15,7 @@ from asqp_models.card_parts import check_licence, check_repo_id, score_row
 from asqp_models.evaluation import measures
 
 _META = ("error", "method", "model", "scores", "version")
+_SCORES = ("precision", "recall", "f1", "tp", "predicted", "gold", "samples", "signature")
 _PATH = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./")
 
 
@@ -36,7 +37,7 @@ def predictions_card(repo_id: str, *, predictions: Path, facts: Mapping[str, Any
             (default: its name); ``split``, as what it is loaded (``test``); ``corpus``, what was predicted;
             ``language``, ``zh`` or ``en``; ``synthetic``, whether the texts are generated (False); ``licence`` of the
             texts as the Hub names it; ``gold``, the name of the gold quads (``corpus``), and ``scores`` against them,
-            as :func:`asqp_f1.score` returns them; ``options``, a mapping of what else was chosen, such as the threshold.
+            as :func:`asqp_f1.score` returns them; ``options``, a mapping of what else was chosen, as a threshold.
 
     Raises:
         UsageError: The id, a path, a split, a licence or a fact is none.
@@ -92,7 +93,7 @@ def predictions_card(repo_id: str, *, predictions: Path, facts: Mapping[str, Any
             "predictions": {"models": counted.said.get("model", []), "rows": counted.rows, "quads": counted.quads},
             "corpus": corpus,
             "synthetic": synthetic,
-            "scores": {key: value for key, value in scores.items() if isinstance(value, int | float | str)} or None,
+            "scores": {key: scores[key] for key in _SCORES if key in scores} or None,
         },
     }
     return front_matter({key: value for key, value in data.items() if value is not None}) + body

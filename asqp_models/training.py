@@ -140,7 +140,8 @@ def _measure(
 ) -> tuple[list[dict[str, Any]], dict[str, float]]:
     """Predict validation and test, write the predictions and how far to trust them, score them; scores and speeds."""
     seen = {sample.text for sample in splits["train"]}
-    metrics, speeds, scored = [], {}, []
+    metrics, speeds = [], {}
+    scored: list[dict[str, Any]] = []
     for name in ("validation", "test"):
         if not (part := splits.get(name)):
             continue
