@@ -233,7 +233,7 @@ def _is_commit(revision: str | None) -> bool:
 
 def _public(value: Any) -> Any:
     """A setting without the folders of this machine."""
-    is_path = isinstance(value, str) and (value.startswith(("/", "~", ".")) or "\\" in value)
+    is_path = isinstance(value, str) and re.match(r"[/~.\\]|[A-Za-z]:[/\\]", value)
     return re.split(r"[/\\]", value.rstrip("/\\"))[-1] if is_path else value
 
 
@@ -266,7 +266,7 @@ def _groups(measured: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _worth(run: Run) -> dict[str, Any]:
     """The reliability of scores, and what thresholds give."""
-    scored = {split: each for split, each in read_scored(run.folder).items() if len(each.scores)}
+    scored = {split: each for split, each in read_scored(run.folder).items() if len(each.scores) and run.scores(split)}
     if not scored:
         return {"points": []}
     split = "test" if "test" in scored else next(iter(scored))

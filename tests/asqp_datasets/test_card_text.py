@@ -71,7 +71,7 @@ def test_front_matter_is_read_back(data: dict[str, Any]) -> None:
 
 def test_what_other_parsers_take_for_numbers_is_quoted() -> None:
     assert to_yaml({"a": "1e3", "b": "0o17", "c": "12345678", "d": "1.2.3", "e": "2024-01-01", "f": "no"}) == (
-        "a: \"1e3\"\nb: \"0o17\"\nc: \"12345678\"\nd: \"1.2.3\"\ne: \"2024-01-01\"\nf: 'no'\n"
+        'a: "1e3"\nb: "0o17"\nc: "12345678"\nd: "1.2.3"\ne: "2024-01-01"\nf: \'no\'\n'
     )
     assert to_yaml({"a": HOSTILE}).count("\n") == 1
     same = ["x"]
