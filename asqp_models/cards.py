@@ -115,7 +115,7 @@ def eval_results(run: Run, dataset_id: str | None) -> dict[str, str]:
     if dataset_id is None or not scores:
         return {}
     check_repo_id(dataset_id)
-    interval = scores.get("interval", {})
+    interval, revision = scores.get("interval", {}), _hub_dataset(run)[1]
     entries = []
     for prefix, name in measures(scores).items():
         bounds = interval.get(f"{prefix}f1")
@@ -126,7 +126,7 @@ def eval_results(run: Run, dataset_id: str | None) -> dict[str, str]:
                 dataset_id=dataset_id,
                 task_id=f"{prefix or 'quad_'}f1",
                 value=scores[f"{prefix}f1"],
-                dataset_revision=run.config.revision if _is_commit(run.config.revision) else None,
+                dataset_revision=revision if _is_commit(revision) else None,
                 notes=f"{notes}; {scores['signature']}",
             )
         )
@@ -151,7 +151,7 @@ def _checkpoint_config(run: Run) -> dict[str, Any]:
 def _metadata(run: Run, repo_id: str, licence: str | None, name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     from huggingface_hub import ModelCardData
 
-    method, dataset = run.config.method, _hub_dataset(run)
+    method, (dataset, revision) = run.config.method, _hub_dataset(run)
     encoder = run.config.settings.get("encoder")
     is_hub = isinstance(encoder, str) and re.fullmatch(rf"(?:{_HUB_ID.pattern}|[\w-]+)", encoder) is not None
     based = is_hub and encoder != "scratch" and not Path(str(encoder)).exists()
@@ -177,13 +177,13 @@ def _metadata(run: Run, repo_id: str, licence: str | None, name: str, settings: 
         base_model=str(encoder) if based else None,
         metrics=["f1", "precision", "recall"],
         model_name=repo_id.split("/")[1],
-        eval_results=list(_results(run, dataset)) or None,
+        eval_results=list(_results(run, dataset, revision)) or None,
     )
     data: dict[str, Any] = card.to_dict()  # type: ignore[no-untyped-call]
     return data | {"asqp": facts}
 
 
-def _results(run: Run, dataset: str | None) -> Iterator[Any]:
+def _results(run: Run, dataset: str | None, revision: str | None) -> Iterator[Any]:
     """The test scores for the model-index; ``measure`` in the arguments of each says what it is in metrics.jsonl."""
     from huggingface_hub import EvalResult
 
@@ -207,7 +207,7 @@ def _results(run: Run, dataset: str | None) -> Iterator[Any]:
             dataset_type=dataset or run.corpus,
             dataset_name=corpus_title(run),
             dataset_split="test",
-            dataset_revision=run.config.revision if dataset else None,
+            dataset_revision=revision,
             dataset_args={"sha256": part["sha256"]} if "sha256" in part else None,
             metric_type=key,
             metric_name=name,
@@ -221,10 +221,11 @@ def _from_scratch(run: Run) -> bool:
     return run.config.settings.get("encoder", "scratch" if run.config.method in _HOLD_WORDS else None) == "scratch"
 
 
-def _hub_dataset(run: Run) -> str | None:
-    name = run.config.dataset
-    on_hub = bool(run.config.revision) or not Path(name).exists()
-    return name if on_hub and _HUB_ID.fullmatch(name) else None
+def _hub_dataset(run: Run) -> tuple[str | None, str | None]:
+    """The dataset's id on the Hub, and its revision; None for local files."""
+    name, _, revision = run.config.dataset.partition("@")
+    on_hub = bool(run.config.revision or revision) or not Path(name).exists()
+    return (name, run.config.revision or revision or None) if on_hub and _HUB_ID.fullmatch(name) else (None, None)
 
 
 def _is_commit(revision: str | None) -> bool:
@@ -316,14 +317,14 @@ def _training(run: Run, name: str) -> list[tuple[str, Any]]:
     environment = run.environment
     packages = environment.get("packages")
     versions = ", ".join(f"{key} {value}" for key, value in packages.items()) if isinstance(packages, dict) else None
-    revision = run.config.revision or ("not fixed" if _hub_dataset(run) else "none: local files")
+    dataset, revision = _hub_dataset(run)
     rows = [
         ("model", name),
         ("method", run.config.method),
         ("seed", run.config.seed),
         ("corpus", run.corpus),
-        ("dataset on the Hub", _hub_dataset(run)),
-        ("revision of the data", revision),
+        ("dataset on the Hub", dataset),
+        ("revision of the data", revision or ("not fixed" if dataset else "none: local files")),
         ("training, seconds", environment.get("training_seconds")),
         ("processes", environment.get("processes")),
         ("prediction of test, samples a second", environment.get("test_samples_per_second")),

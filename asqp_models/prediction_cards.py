@@ -37,17 +37,14 @@ def predictions_card(repo_id: str, *, predictions: Path, facts: Mapping[str, Any
             (default: its name); ``split``, as what it is loaded (``test``); ``corpus``, what was predicted;
             ``language``, ``zh`` or ``en``; ``synthetic``, whether the texts are generated (False); ``licence`` of the
             texts as the Hub names it; ``gold``, the name of the gold quads (``corpus``), and ``scores`` against them,
-            as :func:`asqp_f1.score` returns them; ``options``, a mapping of what else was chosen, as a threshold.
+            as :func:`asqp_f1.score` returns them; ``options``, a mapping of what else was chosen, as a threshold. Other
+            keys are not looked at.
 
     Raises:
-        UsageError: The id, a path, a split, a licence or a fact is none.
+        UsageError: The id, the path, the split or the licence is none.
         DataError: The file is no prediction file.
     """
     check_repo_id(repo_id)
-    known = ("path", "split", "corpus", "language", "synthetic", "licence", "gold", "scores", "options")
-    for key in facts:
-        if key not in known:
-            raise UsageError(f"facts: found {key!r:.60}, expected some of {', '.join(known)}")
     check_licence(facts.get("licence"))
     path, split = str(facts.get("path") or predictions.name), str(facts.get("split") or "test")
     if not set(path) <= _PATH or path.startswith("/") or ".." in path.split("/"):
@@ -88,7 +85,7 @@ def predictions_card(repo_id: str, *, predictions: Path, facts: Mapping[str, Any
         "annotations_creators": ["machine-generated"],
         "tags": ["aspect-sentiment-quad-prediction", "asqp", "predictions", *(["synthetic"] if synthetic else [])],
         "configs": [{"config_name": "default", "data_files": [{"split": split, "path": path}]}],
-        "dataset_info": _info(counted),
+        "dataset_info": None if path.endswith(".parquet") else _info(counted),
         "asqp": {
             "predictions": {"models": counted.said.get("model", []), "rows": counted.rows, "quads": counted.quads},
             "corpus": corpus,
@@ -100,7 +97,7 @@ def predictions_card(repo_id: str, *, predictions: Path, facts: Mapping[str, Any
 
 
 def _info(counted: _Counted) -> dict[str, Any] | None:
-    """The features, so that a column of nothing but nulls or empty lists has its type; None if meta is another's."""
+    """The features, as lines of JSON with nothing but nulls do not tell them; None if meta is another's."""
     if counted.keys != sorted(_META):
         return None
     from datasets import Features, List, Value
