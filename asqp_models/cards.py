@@ -218,7 +218,8 @@ def _results(run: Run, dataset: str | None, revision: str | None) -> Iterator[An
 
 def _from_scratch(run: Run) -> bool:
     """Whether nothing in the weights was trained by others."""
-    return run.config.settings.get("encoder", "scratch" if run.config.method in _HOLD_WORDS else None) == "scratch"
+    default = "scratch" if run.config.method in _HOLD_WORDS else None
+    return bool(run.config.settings.get("encoder", default) == "scratch")
 
 
 def _hub_dataset(run: Run) -> tuple[str | None, str | None]:
