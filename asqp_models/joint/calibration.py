@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
 from asqp_datasets.schema import Quad
 from asqp_models.lexicon.counts import fit, logit, sigmoid
-from asqp_models.lexicon.matching import Bools, Floats
 from asqp_models.methods import ScoredQuad
-
-
-def right_ones(predicted: Sequence[Sequence[ScoredQuad]], gold: Sequence[Sequence[Quad]]) -> tuple[Floats, Bools]:
-    """The scores of all predicted quads, and whether each stands, as scored, in the gold quads of its text.
-
-    Of equal quads of a text as many are right as the gold quads hold, the surest ones.
-    """
-    scores, right = [], []
-    for quads, expected in zip(predicted, gold, strict=True):
-        left = Counter(quad.strings for quad in expected)
-        for each in sorted(quads, key=lambda each: -each.score):
-            hit = left[each.quad.strings] > 0
-            left[each.quad.strings] -= hit
-            scores.append(each.score)
-            right.append(hit)
-    return np.array(scores, np.float64), np.array(right, np.bool_)
+from asqp_models.reliability import right_ones
 
 
 def calibrate(
@@ -71,14 +54,3 @@ def calibrate(
         if f1 > best:
             best, chosen = f1, threshold
     return chosen, [1.0, 0.0]
-
-
-def calibration_error(scores: Floats, right: Bools, bins: int = 10) -> tuple[float, list[tuple[float, float, int]]]:
-    """Expected calibration error (Naeini et al., 2015), and mean score, share that is right and number of each bin."""
-    rows = []
-    for i in range(bins):
-        inside = (scores >= i / bins) & ((scores < (i + 1) / bins) | (i + 1 == bins))
-        if inside.any():
-            rows.append((float(scores[inside].mean()), float(right[inside].mean()), int(inside.sum())))
-    total = max(1, len(scores))
-    return sum(abs(score - share) * number for score, share, number in rows) / total, rows

@@ -9,18 +9,12 @@ pytest.importorskip("torch", reason="needs the train extra")
 pytest.importorskip("transformers", reason="needs the train extra")
 
 from asqp_datasets.schema import Quad
-from asqp_models.joint.calibration import calibrate, calibration_error, right_ones
+from asqp_models.joint.calibration import calibrate
 from asqp_models.methods import ScoredQuad
 
 
 def quad(name: str) -> Quad:
     return Quad("FOOD", name, "NULL", "POS")
-
-
-def test_the_surest_of_equal_quads_is_right() -> None:
-    predicted = [[ScoredQuad(quad("a"), 0.3), ScoredQuad(quad("a"), 0.8), ScoredQuad(quad("b"), 0.5)], []]
-    scores, right = right_ones(predicted, [[quad("a")], [quad("b")]])
-    assert sorted(zip(scores.tolist(), right.tolist(), strict=True)) == [(0.3, False), (0.5, False), (0.8, True)]
 
 
 @pytest.mark.parametrize(("missed", "expected"), [(100, 0.55), (900, 0.25)])
@@ -41,10 +35,3 @@ def test_without_a_wrong_quad_nothing_is_scaled() -> None:
     predicted = [[ScoredQuad(quad("a"), 0.8)]]
     assert calibrate(predicted, [[quad("a")]], (0.2, 0.4)) == (0.2, [1.0, 0.0])
     assert calibrate([[]], [[]], (0.2, 0.4)) == (0.2, [1.0, 0.0])
-
-
-def test_the_calibration_error() -> None:
-    scores, right = np.array([0.1, 0.3, 0.9, 1.0]), np.array([False, True, True, True])
-    error, rows = calibration_error(scores, right, bins=2)
-    assert rows == [(pytest.approx(0.2), 0.5, 2), (pytest.approx(0.95), 1.0, 2)]
-    assert error == pytest.approx((0.3 * 2 + 0.05 * 2) / 4)
