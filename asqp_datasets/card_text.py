@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _INVISIBLE = re.compile("[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~&$@]|:(?=//)|(?<=www)\.)", re.IGNORECASE)
-_BLOCK = re.compile(r"^(\d*)([-+=.)])")
+_BLOCK = re.compile(r"^(\d+(?=[.)](?: |$))|(?=[-+=]))")
 _CODE = re.compile(r"[\w./@:+=,%#()\[\]\" -]+")
 _NUMBER = re.compile(r"[-+.]?\d[\d_.eE+:-]*|0[xo][\da-fA-F]+")
 _HEAD = re.compile(r"---\n(.*?\n)---\n", re.DOTALL)
@@ -34,7 +34,7 @@ def _clean(text: object) -> str:
 
 def escape_markdown(text: object) -> str:
     """Text as Markdown that shows it: no markup, no HTML, no link, no block, no new line."""
-    return _BLOCK.sub(r"\1\\\2", _MARKDOWN.sub(r"\\\1", _clean(text)))
+    return _BLOCK.sub(r"\1\\", _MARKDOWN.sub(r"\\\1", _clean(text)))
 
 
 def inline_code(text: object) -> str:
