@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from asqp_datasets.errors import DataError, UsageError
 from asqp_datasets.schema import Quad, Sample
+from asqp_models.hub.locate import locate
 
 
 class ScoredQuad(NamedTuple):
@@ -111,13 +112,17 @@ def name_of(folder: str | Path) -> str:
     return f"{method}@{whole.hexdigest()[:12]}"
 
 
-def load_model(folder: str | Path) -> Model:
+def load_model(folder: str | Path, *, revision: str | None = None) -> Model:
     """Load a checkpoint of any method; a run folder stands for the checkpoint in it.
 
+    Args:
+        folder: A checkpoint or run folder, or a model on the Hub: ``namespace/name`` or ``namespace/name@revision``.
+        revision: A branch, tag or commit of a model on the Hub.
+
     Raises:
-        DataError: The folder holds no checkpoint of this package.
+        DataError: The folder holds no checkpoint of this package, or the Hub gives none.
     """
-    path = checkpoint_folder(folder)
+    path = checkpoint_folder(locate(folder, revision=revision))
     config = path / "config.json"
     try:
         block = json.loads(config.read_text(encoding="utf-8"))["asqp"]
