@@ -186,4 +186,4 @@ def _message(error: BaseException, revision: str | None) -> str:
         if constants.HF_HUB_OFFLINE:
             return "the cache does not hold all of it, and HF_HUB_OFFLINE is set"
         return f"the connection to {constants.ENDPOINT} failed, and the cache does not hold all of it"
-    return first_line(error)
+    return " ".join(str(error).split())[:200] or type(error).__name__

@@ -27,9 +27,7 @@ class AsqpPredictor:
         self.model = model
 
     @classmethod
-    def from_pretrained(
-        cls, folder: str | Path, *, revision: str | None = None, device: Any = None
-    ) -> AsqpPredictor:
+    def from_pretrained(cls, folder: str | Path, *, revision: str | None = None, device: Any = None) -> AsqpPredictor:
         """Load a checkpoint.
 
         Args:
