@@ -42,7 +42,8 @@ class Method(Protocol):
     """A class that trains and loads a :class:`Model`."""
 
     keeps_checkpoints: bool
-    """Whether ``train`` takes a ``folder`` for the checkpoints from which it goes on, and several processes."""
+    """Whether ``train`` has epochs: it takes a ``folder`` for the checkpoints from which it goes on, several processes,
+    and ``on_best``, called with the model at each epoch that is the best so far."""
 
     def check_settings(self, settings: Mapping[str, Any]) -> None:
         """Raise :class:`UsageError` about a setting that the method does not have, or a value that it cannot have."""

@@ -37,6 +37,7 @@ class Run:
         synthetic: Whether its text is generated.
         metrics: The rows of ``metrics.jsonl``: ``split``, ``subset`` and the scores.
         reused: Whether the run was there already.
+        published: The commit on the Hub that holds it, if it was pushed.
     """
 
     folder: Path
@@ -47,6 +48,7 @@ class Run:
     metrics: list[dict[str, Any]]
     environment: dict[str, Any]
     reused: bool = False
+    published: str | None = None
 
     def scores(self, split: str, subset: str = "all") -> dict[str, Any]:
         """The scores on a split, empty if there is no such split; ``"unseen"`` leaves out texts that stand in train."""
