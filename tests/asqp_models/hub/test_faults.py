@@ -101,7 +101,7 @@ def test_an_upload_that_is_cut_sends_only_the_rest(api: HfApi, hub: HubServer, r
 
 
 def test_a_publisher_that_is_killed(api: HfApi, hub: HubServer, repo: str, dataset: Path, tmp_path: Path) -> None:
-    hub.fail("delay", "/commit/", seconds=3)
+    hub.fail("delay", "/commit/", seconds=1)
     command = [sys.executable, "-m", "asqp_models.cli", "publish", "dataset", str(dataset), "--repo", repo]
     environment = client_environment(hub.endpoint, tmp_path / "home", OWNER_TOKEN)
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
