@@ -65,14 +65,14 @@ def patiently(call: Callable[[], T], about: str, *, revision: str | None = None)
     Raises:
         DataError: What the Hub or the disk says, in one line.
     """
-    for wait in (*WAITS, None):
+    for turn, wait in enumerate((*WAITS, None)):
         try:
             return call()
         except AsqpError:
             raise
         except Exception as error:
             passing = wait_after(error)
-            if wait is None or passing is None:
+            if wait is None or passing is None or (turn and _is_cut_off(error)):
                 raise hub_error(error, about, revision) from None
             time.sleep(min(max(wait, passing), LONGEST_WAIT))
     raise AssertionError
@@ -93,6 +93,13 @@ def wait_after(error: BaseException) -> float | None:
         if isinstance(each, httpx2.TransportError | json.JSONDecodeError):  # a proxy's page in place of an answer
             return 0.0
     return None
+
+
+def _is_cut_off(error: BaseException) -> bool:
+    """Whether there was no connection at all: waiting for a network is nobody's wish."""
+    import httpx2
+
+    return any(isinstance(each, httpx2.ConnectError) for each in _chain(error))
 
 
 def status_of(error: BaseException) -> int | None:
@@ -182,8 +189,10 @@ def _message(error: BaseException, revision: str | None) -> str:
         if status in (408, 429) or status >= 500:
             return f"the Hub is busy or down ({status}): {said}; run it again later"
         return f"the Hub answers {status}: {said}"
-    if find(httpx2.TransportError, errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled, ConnectionError):
+    if find(errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled):
         if constants.HF_HUB_OFFLINE:
             return "the cache does not hold all of it, and HF_HUB_OFFLINE is set"
         return f"the connection to {constants.ENDPOINT} failed, and the cache does not hold all of it"
+    if find(httpx2.TransportError, ConnectionError):
+        return f"the connection to {constants.ENDPOINT} failed; run it again later"
     return " ".join(str(error).split())[:200] or type(error).__name__

@@ -99,8 +99,9 @@ def refuse_dataset(folder: Path, facts: dict[str, Any], repo: str, *, may_republ
     for finding in report.findings:
         if RULES[finding.rule].severity == "error":
             first = finding.examples[0]
+            mend = "; `asqp data build` mends it by --repair" if RULES[finding.rule].repairable else ""
             raise DataError(
-                f"found {report.errors} errors by its checks, expected none (see `asqp data check`); the first: "
+                f"found {report.errors} errors by its checks, expected none (see `asqp data check`{mend}); the first: "
                 f"{first.message} ({finding.rule})",
                 path=first.file,
                 line=first.line,

@@ -310,6 +310,31 @@ def test_no_network(api: HfApi, hub: HubServer, repo: str, line: Path, tmp_path:
     )
 
 
+def test_faults_on_the_xet_path(api: HfApi, hub: HubServer, repo: str, dataset: Path, tmp_path: Path) -> None:
+    pytest.importorskip("hf_xet", reason="huggingface_hub has no hf_xet on this platform")
+    hub.fail("status", "/xet-write-token/", status=503)
+    hub.fail("lost_request", "/xet-write-token/")
+    hub.fail("lost_reply", "/commit/")
+    command = [sys.executable, "-m", "asqp_models.cli", "publish", "dataset", str(dataset), "--repo", repo]
+    done = run_command(command, client_environment(hub.endpoint, tmp_path / "home", OWNER_TOKEN, xet=True))
+    assert done.code == 0, done.err
+    assert not hub.state.faults.to_json()
+    assert hub.requests("PUT") == []
+    names = {path.relative_to(dataset).as_posix() for path in dataset.rglob("*") if path.is_file()}
+    assert set(hub.files("datasets", repo)) == names
+    assert len(api.list_repo_commits(repo, repo_type="dataset")) == 2
+
+
+def test_nobody_listens(api: HfApi, tmp_path: Path) -> None:
+    environment = client_environment("http://127.0.0.1:9", tmp_path / "home", OWNER_TOKEN)
+    command = [sys.executable, "-m", "asqp_models.cli", "publish", "metric", "--repo", "asqp/asqp_f1"]
+    done = run_command(command, environment)
+    assert (done.code, done.err) == (
+        2,
+        "asqp: asqp/asqp_f1: the connection to http://127.0.0.1:9 failed; run it again later\n",
+    )
+
+
 LIMITED = """
 import resource, signal, sys
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
