@@ -88,6 +88,14 @@ def test_a_hub_that_stays_down(api: HfApi, hub: HubServer, repo: str, asqp: Asqp
     assert len(api.list_repo_commits(repo, repo_type="dataset")) == 2
 
 
+def test_no_token_is_ever_said(hub: HubServer, repo: str, dataset: Path, asqp: Asqp) -> None:
+    other = "hf_" + "a1B2" * 8
+    hub.fail("status", "/commit/", status=400, message=f"Bad request by {OWNER_TOKEN} and {other}")
+    code, out, err = asqp("publish", "dataset", dataset, "--repo", repo)
+    assert (code, err) == (2, f"asqp: {repo}: the Hub answers 400: Bad request by hf_… and hf_…\n")
+    assert OWNER_TOKEN not in out
+
+
 def test_an_upload_that_is_cut_sends_only_the_rest(api: HfApi, hub: HubServer, repo: str) -> None:
     contents = some(repo)
     hub.fail("status", "^/lfs/objects/", status=403, skip=1, times=99, message="Expired")

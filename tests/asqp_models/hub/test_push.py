@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from asqp_models.hub.locate import locate
 from asqp_models.hub.push import Push
 from asqp_models.methods import load_model, name_of
 from asqp_models.run_config import RunConfig
-from tests.asqp_models.extract_classify.conftest import _one_thread, encoder  # noqa: F401 - fixtures
+from tests.asqp_models.extract_classify.conftest import encoder  # noqa: F401 - a fixture
 from tests.asqp_models.joint.conftest import SETTINGS
 from tests.conftest import Asqp
 
@@ -111,6 +112,7 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.skipif(find_spec("torch") is None, reason="needs the train extra")
 @pytest.mark.parametrize("method", NEURAL)
 def test_every_best_epoch_is_published(
     api: HfApi,
