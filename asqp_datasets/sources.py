@@ -13,6 +13,7 @@ from asqp_datasets.checks.samples import chinese_share
 from asqp_datasets.corpora import CORPORA, Corpus
 from asqp_datasets.errors import DataError, UsageError, shown
 from asqp_datasets.front_matter import SPLIT_NAMES, data_files, is_plain_name, read_facts
+from asqp_datasets.hub_client import HubId, chosen_revision, parse_hub_id, snapshot
 from asqp_datasets.parts import in_parts
 from asqp_datasets.readers import Issue, Record, get_reader, guess_reader, parquet, read_file
 from asqp_datasets.schema import Sample, arrow_schema, to_arrow
@@ -152,7 +153,7 @@ def open_source(
     """Open a corpus by id, a raw file, a dataset folder, or a dataset on the Hub, in that order.
 
     Args:
-        spec: The name or path.
+        spec: The name or path; on the Hub ``namespace/name`` or ``namespace/name@revision``.
         raw: The owner's files for a corpus that is not public, or to use in place of the public ones; each a
             path, or ``train=PATH``, ``validation=PATH``, ``test=PATH`` to keep a split.
         format: The raw format; default: the corpus's, or guessed from the first lines.
@@ -189,8 +190,9 @@ def open_source(
         return _file_source(path.stem, ((None, path),), format, language)
     if path.suffix in (".parquet", ".csv", *_RAW_SUFFIXES):
         raise DataError("found no such file", path=path)
-    if spec.count("/") == 1 and not path.suffix and not spec.startswith((".", "/", "~")):
-        return _hub_source(spec, language, revision)
+    on_hub = parse_hub_id(spec)
+    if on_hub:
+        return _hub_source(on_hub, language, revision)
     raise UsageError(
         f"dataset: found {spec!r}, expected a corpus ({', '.join(CORPORA)}), a file, a dataset folder or a Hub dataset"
     )
@@ -247,13 +249,14 @@ def _with_language(source: Source) -> Source:
     return Source(**{**source.__dict__, "language": language})
 
 
-def _folder_source(folder: Path, format: str | None, language: str | None) -> Source:
+def _folder_source(folder: Path, format: str | None, language: str | None, name: str = "") -> Source:
+    name = name or folder.resolve().name
     facts = read_facts(folder)
     if "views" in facts:
         raise DataError("found views of a dataset for sub-tasks, expected a dataset of quads", path=folder)
     files = data_files(folder)
     if files:
-        return _dataset_source(folder.resolve().name, files, language or facts.get("language"), facts)
+        return _dataset_source(name, files, language or facts.get("language"), facts)
     raw = [
         (SPLIT_NAMES[path.stem.rsplit("_", 1)[-1]], path)
         for path in sorted(folder.iterdir())
@@ -266,7 +269,7 @@ def _folder_source(folder: Path, format: str | None, language: str | None) -> So
             path=folder,
         )
     raw.sort(key=lambda item: SPLITS.index(item[0]))
-    return _file_source(folder.resolve().name, tuple(raw), format, language)
+    return _file_source(name, tuple(raw), format, language)
 
 
 def _dataset_source(
@@ -279,17 +282,13 @@ def _dataset_source(
     return source if language else _with_language(source)
 
 
-def _hub_source(spec: str, language: str | None, revision: str | None) -> Source:
-    from huggingface_hub import snapshot_download
-
+def _hub_source(on_hub: HubId, language: str | None, revision: str | None) -> Source:
     try:
-        folder = snapshot_download(
-            spec, repo_type="dataset", revision=revision, allow_patterns=["README.md", "*.parquet"]
-        )
-    except Exception as error:
-        reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
-        raise DataError(f"found no file or folder of that name, and the Hub gave none: {reason}", path=spec) from None
-    return _folder_source(Path(folder), None, language)
+        folder = snapshot(on_hub.repo, "dataset", chosen_revision(on_hub, revision), ["README.md", "*.parquet"])
+    except DataError as error:
+        why = f"found no file or folder of that name, and the Hub gave none: {error.message}"
+        raise DataError(why, path=on_hub.repo) from None
+    return _folder_source(folder, None, language, on_hub.repo.partition("/")[2])
 
 
 def _id_prefixes(files: Sequence[tuple[str | None, Path]]) -> list[str]:

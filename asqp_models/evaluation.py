@@ -25,7 +25,8 @@ def read_samples(name: str | Path, split: str | None = None) -> tuple[list[Sampl
     """The samples of a prediction file, a gold file or a dataset, and their language.
 
     Args:
-        name: A file of JSON Lines or Parquet, a raw file, a dataset folder, a corpus or a Hub dataset.
+        name: A file of JSON Lines or Parquet, a raw file, a dataset folder, a corpus or a Hub dataset
+            (``namespace/name`` or ``namespace/name@revision``).
         split: Of a dataset: the split, or ``all``; default: ``test`` if there is one, else all.
 
     Raises:

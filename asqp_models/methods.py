@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from asqp_datasets.errors import DataError, UsageError
 from asqp_datasets.schema import Quad, Sample
+from asqp_models.hub.locate import locate
 
 
 class ScoredQuad(NamedTuple):
@@ -41,7 +42,8 @@ class Method(Protocol):
     """A class that trains and loads a :class:`Model`."""
 
     keeps_checkpoints: bool
-    """Whether ``train`` takes a ``folder`` for the checkpoints from which it goes on, and several processes."""
+    """Whether ``train`` has epochs: it takes a ``folder`` for the checkpoints from which it goes on, several processes,
+    and ``on_best``, called with the model at each epoch that is the best so far."""
 
     def check_settings(self, settings: Mapping[str, Any]) -> None:
         """Raise :class:`UsageError` about a setting that the method does not have, or a value that it cannot have."""
@@ -111,13 +113,17 @@ def name_of(folder: str | Path) -> str:
     return f"{method}@{whole.hexdigest()[:12]}"
 
 
-def load_model(folder: str | Path) -> Model:
+def load_model(folder: str | Path, *, revision: str | None = None) -> Model:
     """Load a checkpoint of any method; a run folder stands for the checkpoint in it.
 
+    Args:
+        folder: A checkpoint or run folder, or a model on the Hub: ``namespace/name`` or ``namespace/name@revision``.
+        revision: A branch, tag or commit of a model on the Hub.
+
     Raises:
-        DataError: The folder holds no checkpoint of this package.
+        DataError: The folder holds no checkpoint of this package, or the Hub gives none.
     """
-    path = checkpoint_folder(folder)
+    path = checkpoint_folder(locate(folder, revision=revision))
     config = path / "config.json"
     try:
         block = json.loads(config.read_text(encoding="utf-8"))["asqp"]

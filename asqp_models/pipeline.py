@@ -1,4 +1,4 @@
-"""``transformers.pipeline("aspect-sentiment-quad-prediction", model=FOLDER)`` for a checkpoint of any method.
+"""``transformers.pipeline("aspect-sentiment-quad-prediction", model=FOLDER_OR_ID)`` for a checkpoint of any method.
 
 Importing this module registers the task.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -43,7 +44,8 @@ class PipelineModel:
     @classmethod
     def from_pretrained(cls, folder: str, **options: Any) -> PipelineModel:
         """Load a checkpoint of any method; the options of ``Pipeline`` are about other kinds of models."""
-        return cls(AsqpPredictor.from_pretrained(folder))
+        revision = options.get("_commit_hash") or options.get("revision")
+        return cls(AsqpPredictor.from_pretrained(folder, revision=None if Path(folder).exists() else revision))
 
     @property
     def device(self) -> torch.device:

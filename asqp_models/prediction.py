@@ -115,22 +115,32 @@ def put_in_place(lines: Path, out: Path) -> None:
     """Give complete lines their name, as Parquet if it ends so."""
     if out.suffix == ".parquet":
         columns = lines.with_name(f"{lines.name}-parquet")
-        _to_parquet(lines, columns)
+        to_parquet(lines, columns)
         columns.replace(out)
         lines.unlink()
     else:
         lines.replace(out)
 
 
-def _to_parquet(lines: Path, out: Path) -> None:
-    """Rows of JSON to Parquet, a group at a time, so that memory stays bounded."""
+META = ("model", "method", "version", "error", "scores")
+"""What a prediction's ``meta`` holds."""
+
+
+def to_parquet(lines: Path, out: Path, *, more: bool = False) -> None:
+    """Rows of JSON to Parquet, a group at a time, so that memory stays bounded.
+
+    Args:
+        lines: JSON Lines.
+        out: The Parquet file.
+        more: Whether ``meta`` has a string ``more``, too.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     from asqp_datasets.schema import arrow_schema
 
-    strings = [(name, pa.string()) for name in ("model", "method", "version", "error")]
-    meta = pa.struct([*strings, ("scores", pa.list_(pa.float64()))])
+    strings = [(name, pa.string()) for name in (*META[:-1], *(["more"] if more else []))]
+    meta = pa.struct([*strings, (META[-1], pa.list_(pa.float64()))])
     schema = arrow_schema().remove_metadata().append(pa.field("meta", meta))
     with lines.open(encoding="utf-8", newline="\n") as file, pq.ParquetWriter(out, schema) as writer:
         while group := [json.loads(line) for line in islice(file, 10_000)]:

@@ -27,17 +27,19 @@ class AsqpPredictor:
         self.model = model
 
     @classmethod
-    def from_pretrained(cls, folder: str | Path, *, device: Any = None) -> AsqpPredictor:
+    def from_pretrained(cls, folder: str | Path, *, revision: str | None = None, device: Any = None) -> AsqpPredictor:
         """Load a checkpoint.
 
         Args:
-            folder: A checkpoint or run folder.
+            folder: A checkpoint or run folder, or a model on the Hub: ``namespace/name`` or
+                ``namespace/name@revision``; without a network, from the cache.
+            revision: A branch, tag or commit of a model on the Hub.
             device: Where to run it, as ``torch`` names devices; default: an accelerator if there is one.
 
         Raises:
-            DataError: It holds no checkpoint, or a damaged one.
+            DataError: It holds no checkpoint, or a damaged one, or the Hub does not give it.
         """
-        predictor = cls(load_model(folder))
+        predictor = cls(load_model(folder, revision=revision))
         return predictor if device is None else predictor.to(device)
 
     def to(self, device: Any) -> AsqpPredictor:

@@ -11,8 +11,19 @@ from typing import Any
 from asqp_datasets.errors import DataError, UsageError, first_line
 from asqp_models.methods import get_method
 
-CONFIG_KEYS = {"method": str, "dataset": str, "seed": int, "output": str, "revision": str}
+CONFIG_KEYS = {
+    "method": str,
+    "dataset": str,
+    "seed": int,
+    "revision": str,
+    "output": str,
+    "push_to_hub": str,
+    "push_every_best": bool,
+}
 """What a configuration file may hold, and its types."""
+
+_PLACES = ("output", "push_to_hub", "push_every_best")
+"""The keys that say where a run goes, and change nothing in it."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +47,7 @@ class RunConfig:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> RunConfig:
         """A configuration from the keys of a file and the command line; what is not general is the method's."""
-        general = {key: value for key, value in values.items() if key in CONFIG_KEYS and key != "output"}
+        general = {key: value for key, value in values.items() if key in CONFIG_KEYS and key not in _PLACES}
         own = {key: _as_number(value) for key, value in values.items() if key not in CONFIG_KEYS}
         return cls(**general, settings=own)
 
@@ -81,9 +92,13 @@ def read_config(path: str | Path) -> dict[str, Any]:
     for key, value in content.items():
         if not isinstance(key, str):
             raise DataError("found a key that is no string", path=path, field=str(key))
-        if key in CONFIG_KEYS and (not isinstance(value, CONFIG_KEYS[key]) or isinstance(value, bool)):
+        if key in CONFIG_KEYS and not _is_of(value, CONFIG_KEYS[key]):
             raise DataError(f"found {value!r:.60}, expected {CONFIG_KEYS[key].__name__}", path=path, field=key)
     return content
+
+
+def _is_of(value: Any, kind: type) -> bool:
+    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 
 def _as_number(value: Any) -> Any:
@@ -113,7 +128,7 @@ def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
         kind = CONFIG_KEYS.get(key)
         if kind is str:
             value = text
-        if kind is not None and (not isinstance(value, kind) or isinstance(value, bool)):
+        if kind is not None and not _is_of(value, kind):
             raise UsageError(f"set: found {text!r} for {key}, expected {kind.__name__}")
         result[key] = value
     return result

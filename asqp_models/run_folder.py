@@ -44,6 +44,7 @@ class Run:
         reused: Whether the run was there already.
         version: The version of this package that trained it.
         data: ``samples`` and ``sha256`` of each split.
+        published: The commit on the Hub that holds it, if it was pushed.
     """
 
     folder: Path
@@ -56,6 +57,7 @@ class Run:
     reused: bool = False
     version: str = ""
     data: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    published: str | None = None
 
     def scores(self, split: str, subset: str = "all") -> dict[str, Any]:
         """The scores on a split, empty if there is no such split; ``"unseen"`` leaves out texts that stand in train."""

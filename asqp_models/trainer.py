@@ -60,6 +60,7 @@ class QuadTrainer(Trainer):
         thresholds: Those among which each evaluation takes the one with the best F1.
         lengths: Of the training windows, in tokens.
         clipped: The groups of parameters whose gradients are clipped each by itself; default: all in one.
+        on_best: Called in the main process with the threshold, while the model is that of the best epoch so far.
         options: Anything else that ``Trainer`` takes.
     """
 
@@ -75,9 +76,11 @@ class QuadTrainer(Trainer):
         thresholds: Sequence[float],
         lengths: Sequence[int],
         clipped: Sequence[Sequence[nn.Parameter]] = (),
+        on_best: Callable[[float], None] | None = None,
         **options: Any,
     ) -> None:
         super().__init__(**options)
+        self.on_best = on_best
         self.predict_quads, self.validation, self.settings = predict, validation, settings
         self.thresholds, self.clipped = thresholds, clipped
         self.averaged = WeightAverage(self.model, settings.averaging) if settings.averaging else None
@@ -143,10 +146,13 @@ class QuadTrainer(Trainer):
         """Strict scores of the quads predicted for the validation samples, and the threshold that gives them."""
         with self.averaged.in_place() if self.averaged else nullcontext():
             predicted = self._predict_validation(min(self.thresholds))
-        best = max(
-            ({**_scores(predicted, self.validation, each), "threshold": each} for each in self.thresholds),
-            key=lambda scores: scores["f1"],
-        )
+            best = max(
+                ({**_scores(predicted, self.validation, each), "threshold": each} for each in self.thresholds),
+                key=lambda scores: scores["f1"],
+            )
+            so_far = -1.0 if self.state.best_metric is None else self.state.best_metric
+            if self.on_best and self.args.process_index == 0 and best["f1"] > so_far:
+                self.on_best(best["threshold"])
         metrics = {f"{metric_key_prefix}_{name}": value for name, value in best.items()}
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
@@ -249,6 +255,7 @@ def fit(
     seed: int,
     thresholds: Sequence[float] = THRESHOLDS,
     clipped: Sequence[Sequence[nn.Parameter]] = (),
+    on_best: Callable[[float], None] | None = None,
     progress: bool = False,
     **arguments: Any,
 ) -> list[dict[str, Any]]:
@@ -267,6 +274,7 @@ def fit(
         seed: Of the order of windows and of dropout.
         thresholds: As in :class:`QuadTrainer`.
         clipped: As in :class:`QuadTrainer`.
+        on_best: As in :class:`QuadTrainer`.
         progress: Whether to show a bar.
         arguments: Anything else that ``TrainingArguments`` takes.
 
@@ -319,6 +327,7 @@ def fit(
             thresholds=thresholds,
             lengths=lengths,
             clipped=clipped,
+            on_best=on_best,
             model=model,
             args=args,
             data_collator=join,

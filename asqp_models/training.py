@@ -6,7 +6,8 @@ import hashlib
 import shutil
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from asqp_datasets.schema import Sample
 from asqp_datasets.sources import Source, open_source
 from asqp_models import processes
 from asqp_models.evaluation import evaluate_samples, group_intervals
+from asqp_models.hub.push import Push, push_run
 from asqp_models.methods import Method, Model, get_method, name_of
 from asqp_models.prediction import as_reviews, predict, write_predictions
 from asqp_models.reliability import FILE, scored_rows
@@ -37,7 +39,9 @@ RESAMPLES = 1_000
 """Resamples of the intervals that a run's scores have."""
 
 
-def train(config: RunConfig, output: Path, *, overwrite: bool = False, progress: bool = False) -> Run:
+def train(
+    config: RunConfig, output: Path, *, overwrite: bool = False, push: Push | None = None, progress: bool = False
+) -> Run:
     """Train, predict validation and test, score, and leave a run folder.
 
     A folder that holds the same finished run (same configuration, data and version) is reused. A training that was
@@ -48,10 +52,12 @@ def train(config: RunConfig, output: Path, *, overwrite: bool = False, progress:
         config: What to train.
         output: The run folder.
         overwrite: Whether to replace another run that stands there.
+        push: Where to publish the model when the run is complete, and at each best epoch if wished. A push that fails
+            is said on stderr, and changes nothing in the run.
         progress: Whether to show bars.
 
     Raises:
-        UsageError: The method is unknown, or another run stands in the folder.
+        UsageError: The method is unknown, another run stands in the folder, or there is no login to push with.
         DataError: The dataset cannot be read or has no train split.
     """
     config.check()
@@ -65,11 +71,13 @@ def train(config: RunConfig, output: Path, *, overwrite: bool = False, progress:
         "synthetic": source.is_synthetic,
         "data": {name: {"samples": len(part), "sha256": _digest(part)} for name, part in splits.items()},
     }
+    if push:
+        push.check(source.name, source.is_synthetic)
     with work_folder(output) as work:  # for one command at a time: a second one finds the run of the first
         run = finished(output, asked, overwrite)
         if run:
             _let_go(None)
-            return run
+            return _pushed(run, push)
         started = time.perf_counter()
         unfinished = None
         own: dict[str, Any] = {}
@@ -77,6 +85,8 @@ def train(config: RunConfig, output: Path, *, overwrite: bool = False, progress:
             unfinished = unfinished_folder(output, asked | {"processes": processes.count()})
             own["folder"] = unfinished / "checkpoints"
         _let_go(own)
+        if push and push.every_best and unfinished:
+            own["on_best"] = partial(_push_best, push, asked, source, splits, unfinished / "best")
         model = _fit(method, config, source.language, splits, own, progress)
         times = {"processes": processes.count(), "training_seconds": round(time.perf_counter() - started, 3)}
         model.save_pretrained(work / "checkpoint")
@@ -90,7 +100,27 @@ def train(config: RunConfig, output: Path, *, overwrite: bool = False, progress:
         put_in_place(work, output)
         if unfinished:
             shutil.rmtree(unfinished, ignore_errors=True)
-    return load_run(output)
+    return _pushed(load_run(output), push)
+
+
+def _pushed(run: Run, push: Push | None) -> Run:
+    return replace(run, published=push_run(run.folder, push)) if push else run
+
+
+def _push_best(
+    push: Push, asked: dict[str, Any], source: Source, splits: dict[str, list[Sample]], folder: Path, model: Model
+) -> None:
+    """Publish the model as it is, as a run that was measured on validation alone."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    model.save_pretrained(folder / "checkpoint")
+    known = {name: part for name, part in splits.items() if name in ("train", "validation")}
+    metrics, speeds = _measure(model, source, known, folder)
+    write_lines(folder / "metrics.jsonl", metrics)
+    write_json(folder / "environment.json", environment() | speeds)
+    write_json(folder / "run.json", asked | {"files": digests(folder)})
+    push_run(folder, push, best=True)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def help_main(config: RunConfig) -> None:

@@ -61,6 +61,7 @@ def _version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
         "compare": ("score:compare", "Test whether two systems differ."),
         "errors": ("score:errors", "Name what is wrong with predictions."),
         "metric": ("metric:metric", "Where evaluate.load finds the metric."),
+        "publish": ("publish:publish", "Put a dataset, model, metric or predictions on the Hub."),
     },
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="Exit codes: 0 done; 1 the check or comparison says no; 2 bad input or usage.",

@@ -11,7 +11,7 @@ from asqp_models.cli.options import quiet_option, show_progress
 
 @click.command()
 @click.argument("source", metavar="INPUT")
-@click.option("--model", required=True, metavar="FOLDER", help="Checkpoint or run folder.")
+@click.option("--model", required=True, metavar="MODEL", help="Checkpoint or run folder, or Hub id[@revision].")
 @click.option("--out", required=True, metavar="FILE", help="JSON Lines, or Parquet by its suffix; - for stdout.")
 @click.option("--format", "format_", metavar="NAME", help="csv, tsv, jsonl, parquet or txt; default: by the suffix.")
 @click.option("--text-column", metavar="NAME", help="Column of the review; default: guessed.")
@@ -44,19 +44,21 @@ def predict(
     Example:
       asqp predict reviews.csv --model runs/zh --out quads.jsonl
       asqp predict asqp/zh-food-beverage --model runs/zh --out test.jsonl
+      asqp predict reviews.csv --model asqp/joint-zh@v1 --out quads.jsonl
       accelerate launch --multi_gpu --num_processes 2 -m asqp_models.cli predict in.csv --model runs/zh --out out.jsonl
       echo 内饰差、屏幕不大 | asqp predict - --model runs/zh --out -
     """
     from asqp_datasets.errors import UsageError
     from asqp_models import processes
+    from asqp_models.hub.locate import locate
     from asqp_models.methods import load_model, name_of
     from asqp_models.prediction_file import predict_file, task_of
     from asqp_models.reviews import count_reviews, read_reviews
 
     if out != "-" and Path(source).is_file() and Path(out).exists() and Path(source).samefile(out):
         raise UsageError(f"out: found the input {source}, expected another file")
-    loaded = load_model(model)
-    name = name_of(model)
+    folder = locate(model)
+    loaded, name = load_model(folder), name_of(folder)
     reviews = read_reviews(
         source, format=format_, text_column=text_column, id_column=id_column, split=split, encoding=encoding
     )

@@ -41,11 +41,13 @@ def score(
 ) -> None:
     """Score predictions against gold quads: strict, and relaxed by edit distance.
 
-    PRED is a prediction file; GOLD is a file, a dataset folder or a corpus. Samples are lined up by id.
+    PRED is a prediction file; GOLD is a file, a dataset folder or a corpus. Either may be a dataset on the Hub, as
+    NAMESPACE/NAME or NAMESPACE/NAME@REVISION. Samples are lined up by id.
 
     \b
     Example:
       asqp score test.jsonl asqp/zh-food-beverage
+      asqp score asqp/joint-car-predictions asqp/car@1.0
       asqp score test.jsonl gold.jsonl --thresholds 0,2,5 --json
     """
     from asqp_models import evaluation

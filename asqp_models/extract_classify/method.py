@@ -7,7 +7,7 @@ import json
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +72,7 @@ class ExtractClassify:
         seed: int = 0,
         progress: bool = False,
         folder: str | Path | None = None,
+        on_best: Callable[[ExtractClassify], None] | None = None,
         arguments: dict[str, Any] | None = None,
         **settings: Any,
     ) -> ExtractClassify:
@@ -85,6 +86,7 @@ class ExtractClassify:
             progress: Whether to show a bar and say what cannot be used.
             folder: Keeps the checkpoints of the training, from which a later call goes on; default: none are kept.
                 Several processes need one that they share.
+            on_best: Called in the main process with the model of each epoch that is the best so far.
             arguments: Anything else that ``transformers.TrainingArguments`` takes.
             settings: The fields of :class:`Settings`, ``encoder`` at least.
 
@@ -122,6 +124,15 @@ class ExtractClassify:
         def join(rows: Sequence[Example]) -> dict[str, Tensor]:
             return collate(rows, pad_token_id=windower.pad_token_id, num_classes=model.config.num_classes)
 
+        def best(threshold: float) -> None:
+            kept, model.config = model.config, copy.deepcopy(config)
+            model.config.threshold = threshold
+            try:
+                if on_best:
+                    on_best(cls(model, tokenizer))
+            finally:
+                model.config = kept
+
         scratch = None if folder is not None else tempfile.mkdtemp(prefix="asqp-training-")
         try:
             history = fit(
@@ -135,6 +146,7 @@ class ExtractClassify:
                 seed=seed,
                 thresholds=THRESHOLDS if wanted.threshold is None else (wanted.threshold,),
                 clipped=model.step_parameters(),
+                on_best=best if on_best else None,
                 progress=progress,
                 **({"save_only_model": scratch is not None} | (arguments or {})),
             )

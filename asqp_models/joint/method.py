@@ -7,7 +7,8 @@ import json
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,7 @@ class Joint:
         seed: int = 0,
         progress: bool = False,
         folder: str | Path | None = None,
+        on_best: Callable[[Joint], None] | None = None,
         arguments: dict[str, Any] | None = None,
         **settings: Any,
     ) -> Joint:
@@ -90,6 +92,8 @@ class Joint:
             progress: Whether to show a bar and say what cannot be used.
             folder: Keeps the checkpoints of the training, from which a later call goes on; default: none are kept.
                 Several processes need one that they share.
+            on_best: Called in the main process with the model of each epoch that is the best so far; not where several
+                networks are trained one after another, which are a model only together.
             arguments: Anything else that ``transformers.TrainingArguments`` takes.
             settings: The fields of :class:`Settings`.
 
@@ -144,6 +148,9 @@ class Joint:
                     folder=own,
                     seed=seed * 1_000 + member,
                     thresholds=THRESHOLDS,
+                    on_best=partial(_show_best, on_best, model, lexicon, tokenizer, config)
+                    if on_best and wanted.members == 1
+                    else None,
                     progress=progress,
                     **(
                         {"save_only_model": scratch is not None, "adam_beta2": 0.98, "eval_delay": wanted.patience}
@@ -241,6 +248,28 @@ def _reader(options: Settings | JointConfig, lexicon: LexiconModel, tokenizer: A
         tokenizer=tokenizer,
         known=options.dictionary,
     )
+
+
+def _show_best(
+    on_best: Callable[[Joint], None],
+    model: JointModel,
+    lexicon: LexiconModel,
+    tokenizer: Any,
+    config: JointConfig,
+    threshold: float,
+) -> None:
+    """Call with the model as it is, under the configuration that its checkpoint would have."""
+    parts = [model, *model.networks]
+    kept = [part.config for part in parts]
+    shown = copy.deepcopy(config)
+    shown.threshold = threshold
+    try:
+        for part in parts:
+            part.config = shown
+        on_best(Joint(model, lexicon, tokenizer))
+    finally:
+        for part, own in zip(parts, kept, strict=True):
+            part.config = own
 
 
 def _new_model(wanted: Settings, lexicon: LexiconModel, language: str, vocabulary: int) -> JointModel:
