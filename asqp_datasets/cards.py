@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from functools import cache
 from importlib import metadata
-from importlib.resources import files as resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from asqp_datasets.card_text import front_matter, template
 from asqp_datasets.checks.rules import RULES
 from asqp_datasets.corpora import CORPORA, sha256_of
 from asqp_datasets.schema import features
 from asqp_datasets.statistics import beside_paper, describe
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
-
     from asqp_datasets.checks import Report
     from asqp_datasets.sources import Source
     from asqp_datasets.statistics import Statistics
@@ -29,12 +25,6 @@ _SIZES = (
     (1_000_000, "100K<n<1M"),
     (10_000_000, "1M<n<10M"),
 )
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~&$])")
-
-
-def escape_markdown(text: object) -> str:
-    """Text as Markdown that shows it: no markup, no HTML, no new line."""
-    return _MARKDOWN.sub(r"\\\1", " ".join(str(text).split()))
 
 
 def package_version() -> str:
@@ -42,19 +32,9 @@ def package_version() -> str:
     return metadata.version("asqp")
 
 
-@cache
-def _templates() -> Environment:
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FunctionLoader(lambda name: (resources("asqp_datasets.hub_cards") / name).read_text(encoding="utf-8")),
-        autoescape=False,  # noqa: S701 - Markdown, not HTML; the filter below escapes it
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters["md"] = escape_markdown
-    return environment
+def size_category(samples: int) -> str:
+    """What the Hub calls a dataset of so many samples."""
+    return next((name for limit, name in _SIZES if samples < limit), "n>10M")
 
 
 def dataset_card(
@@ -106,27 +86,25 @@ def dataset_card(
         if corpus and corpus.paper
         else [{"key": key, "measured": value} for key, value in described["all"].items()]
     )
-    body = (
-        _templates()
-        .get_template("dataset.md.j2")
-        .render(
-            title=title,
-            load_name=f"asqp/{source.name}" if source.name in CORPORA else "path/to/this/folder",
-            synthetic=synthetic,
-            note=corpus.note if corpus else "Built from files of its owner.",
-            url=corpus.url if corpus else "",
-            files=raw_files,
-            report=report,
-            repairs=sorted(repairs),
-            split_text=_split_text(facts["split"]),
-            splits=described["splits"],
-            unit=described["unit"],
-            rows=rows,
-            paper=bool(corpus and corpus.paper),
-            paper_title=CORPORA[corpus.id.removeprefix("synthetic-")].title if corpus and synthetic else "",
-            rules=RULES,
-            licence_text=_licence_text(source),
-        )
+    body = template("dataset.md.j2").render(
+        title=title,
+        load_name=f"asqp/{source.name}" if source.name in CORPORA else "path/to/this/folder",
+        synthetic=synthetic,
+        note=corpus.note if corpus else "Built from files of its owner.",
+        url=corpus.url if corpus else "",
+        files=raw_files,
+        report=report,
+        repairs=sorted(repairs),
+        split_text=_split_text(facts["split"]),
+        splits=described["splits"],
+        unit=described["unit"],
+        rows=rows,
+        paper=bool(corpus and corpus.paper),
+        paper_title=CORPORA[corpus.id.removeprefix("synthetic-")].title if corpus and synthetic else "",
+        rules=RULES,
+        licence_text=_licence_text(source),
+        filtered=bool(corpus and corpus.needs_owner_files),
+        upstream=corpus.upstream.repository if corpus and corpus.upstream else "",
     )
     configs = [
         {
@@ -177,10 +155,8 @@ def subtasks_card(
         "version": package_version(),
         "views": [row["task"] for row in rows],
     }
-    body = (
-        _templates()
-        .get_template("subtasks.md.j2")
-        .render(title=title, synthetic=source.is_synthetic, rows=rows, samples=samples, first=rows[0]["task"].lower())
+    body = template("subtasks.md.j2").render(
+        title=title, synthetic=source.is_synthetic, rows=rows, samples=samples, first=rows[0]["task"].lower()
     )
     return _front_matter(source, title, sum(samples.values()), configs, facts) + body
 
@@ -193,8 +169,6 @@ def _title(source: Source) -> str:
 def _front_matter(
     source: Source, title: str, samples: int, configs: list[dict[str, Any]], facts: dict[str, Any], **more: Any
 ) -> str:
-    import yaml
-
     synthetic = source.is_synthetic
     licence: dict[str, Any] = {"license": "apache-2.0"}
     if not synthetic:
@@ -205,7 +179,7 @@ def _front_matter(
         "language": [source.language],
         **licence,
         "pretty_name": title,
-        "size_categories": [next((name for limit, name in _SIZES if samples < limit), "n>10M")],
+        "size_categories": [size_category(samples)],
         "task_categories": ["text-classification", "token-classification"],
         "annotations_creators": ["machine-generated" if synthetic else "expert-generated"],
         "language_creators": ["machine-generated" if synthetic else "found"],
@@ -215,7 +189,7 @@ def _front_matter(
         **more,
         "asqp": facts,
     }
-    return f"---\n{yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=1000)}---\n\n"
+    return front_matter(data)
 
 
 def _dataset_info(statistics: Mapping[str, Statistics], files: Mapping[str, list[Path]]) -> dict[str, Any]:

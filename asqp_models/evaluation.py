@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from asqp_datasets.errors import DataError, UsageError
 from asqp_datasets.schema import Quad, Sample
 from asqp_datasets.sources import open_source
-from asqp_f1 import score
+from asqp_f1 import category_level1, score
 from asqp_models.reviews import split_records
 
 THRESHOLDS = {"zh": (0, 2), "en": (0, 5)}
@@ -100,6 +100,36 @@ def evaluate_samples(
     return score(predicted, gold, **({"thresholds": thresholds_of(language)} | options))
 
 
+def group_intervals(
+    predicted: Sequence[Sequence[Quad]], gold: Sequence[Sequence[Quad]], *, resamples: int, seed: int = 0
+) -> dict[str, dict[str, list[float]]]:
+    """95% intervals of the strict F1 by type, as :func:`asqp_f1.score` gives them for all quads.
+
+    Args:
+        predicted: Predicted quads, one list a sample.
+        gold: Gold quads, in the same order.
+        resamples: How often samples are drawn.
+        seed: Seed of the draws.
+
+    Returns:
+        ``by_implicitness``, ``by_sentiment`` and ``by_category_level1``: the interval of each type that occurs.
+    """
+    types: dict[str, Callable[[Quad], str]] = {
+        "by_implicitness": lambda quad: quad.explicitness,
+        "by_sentiment": lambda quad: quad.sentiment,
+        "by_category_level1": lambda quad: category_level1(quad.category),
+    }
+    result: dict[str, dict[str, list[float]]] = {}
+    for name, type_of in types.items():
+        sides = [[[(type_of(quad), quad) for quad in quads] for quads in side] for side in (predicted, gold)]
+        result[name] = {}
+        for wanted in sorted({each for side in sides for quads in side for each, _ in quads}):
+            mine, theirs = ([[quad for each, quad in quads if each == wanted] for quads in side] for side in sides)
+            scores = score(mine, theirs, thresholds=(), bootstrap=resamples, seed=seed)
+            result[name][wanted] = scores["interval"]["f1"]
+    return result
+
+
 def parse_thresholds(value: str) -> tuple[int, ...]:
     """The edit distances of ``0,2``.
 
@@ -112,15 +142,20 @@ def parse_thresholds(value: str) -> tuple[int, ...]:
     return tuple(int(part) for part in parts)
 
 
-def table(result: Mapping[str, Any]) -> list[tuple[str, float, float, float, int]]:
-    """The measures of a result as rows: name, P, R and F1 in percent, and how many were right."""
+def measures(result: Mapping[str, Any]) -> dict[str, str]:
+    """What a result measures: a name for people by what stands before ``precision``, ``recall`` and ``f1``."""
     names = {"": "quad (strict)", "aos_exact_": "aspect-opinion-sentiment, exact"}
     for key in result:
         kind, _, rest = key.partition("_d")
         if key.endswith("_f1") and rest and kind in ("aos", "quad"):
             what = "aspect-opinion-sentiment" if kind == "aos" else "quad"
             names[key.removesuffix("f1")] = f"{what}, d ≤ {rest.removesuffix('_f1')}"
+    return names
+
+
+def table(result: Mapping[str, Any]) -> list[tuple[str, float, float, float, int]]:
+    """The measures of a result as rows: name, P, R and F1 in percent, and how many were right."""
     return [
         (name, *(100 * result[f"{prefix}{key}"] for key in ("precision", "recall", "f1")), result[f"{prefix}tp"])
-        for prefix, name in names.items()
+        for prefix, name in measures(result).items()
     ]

@@ -1,9 +1,10 @@
 """The run folder: what a training leaves, how it is found again, how it is put in its place.
 
 A run folder holds ``run.json`` (what was asked for, and the hashes of the data and of the files), ``environment.json``
-(versions, machine, times), ``history.jsonl`` (what a neural method logged), ``metrics.jsonl``,
-``predictions/{validation,test}.jsonl`` and ``checkpoint/``; ``tensorboard/`` where that is installed. It appears when
-it is complete. The same seed and data give the same bytes in everything but ``environment.json`` and ``tensorboard/``.
+(versions, machine, times), ``history.jsonl`` (what a neural method logged), ``metrics.jsonl``, ``calibration.jsonl``
+(:mod:`asqp_models.reliability`), ``predictions/{validation,test}.jsonl`` and ``checkpoint/``; ``tensorboard/`` where
+that is installed. It appears when it is complete. The same seed and data give the same bytes in everything but
+``environment.json`` and ``tensorboard/``.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ import os
 import platform
 import shutil
 import sys
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,10 @@ from asqp_datasets.errors import DataError, UsageError
 from asqp_datasets.hub_folder import fill_folder
 from asqp_models.run_config import RunConfig
 
-_PARTS = {"checkpoint", "predictions", "tensorboard", "history.jsonl", "metrics.jsonl", "environment.json", "run.json"}
+_PARTS = {
+    *("checkpoint", "predictions", "tensorboard"),
+    *("calibration.jsonl", "history.jsonl", "metrics.jsonl", "environment.json", "run.json"),
+}
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,10 @@ class Run:
         corpus: The name of the corpus.
         synthetic: Whether its text is generated.
         metrics: The rows of ``metrics.jsonl``: ``split``, ``subset`` and the scores.
+        environment: What ``environment.json`` holds.
         reused: Whether the run was there already.
+        version: The version of this package that trained it.
+        data: ``samples`` and ``sha256`` of each split.
         published: The commit on the Hub that holds it, if it was pushed.
     """
 
@@ -48,6 +55,8 @@ class Run:
     metrics: list[dict[str, Any]]
     environment: dict[str, Any]
     reused: bool = False
+    version: str = ""
+    data: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     published: str | None = None
 
     def scores(self, split: str, subset: str = "all") -> dict[str, Any]:
@@ -69,7 +78,17 @@ def load_run(folder: str | Path) -> Run:
         config = RunConfig(asked["method"], asked["dataset"], asked["seed"], asked["revision"], asked["settings"])
         if not all(isinstance(row, dict) and {"split", "subset", "f1"} <= set(row) for row in metrics):
             raise TypeError
-        return Run(folder, config, asked["corpus"], asked["language"], asked["synthetic"], metrics, environment)
+        return Run(
+            folder,
+            config,
+            asked["corpus"],
+            asked["language"],
+            asked["synthetic"],
+            metrics,
+            environment,
+            version=asked["version"],
+            data=asked["data"],
+        )
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise DataError(
             f"found no finished run ({type(error).__name__}), expected run.json, environment.json and metrics.jsonl",

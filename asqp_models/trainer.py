@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from torch import nn
 from torch.utils.data import DataLoader
 from transformers import (
@@ -169,9 +169,11 @@ class QuadTrainer(Trainer):
             super()._save(output_dir, None)
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
+        folder = Path(resume_from_checkpoint)
+        check_weights(folder / "model.safetensors", self.model)  # Trainer warns and leaves what does not fit
         super()._load_from_checkpoint(resume_from_checkpoint, model)
         if self.averaged:
-            self.averaged.load(Path(resume_from_checkpoint))
+            self.averaged.load(folder)
 
     def _predict_validation(self, threshold: float) -> list[list[ScoredQuad]]:
         """Each process predicts its share and gets those of all."""
@@ -353,6 +355,23 @@ def fit(
         if "eval_f1" in row:
             row["best"] = row["step"] == trainer.state.best_global_step
     return history
+
+
+def check_weights(path: Path, model: nn.Module) -> None:
+    """Raise :class:`DataError` unless a file has the weights of a model."""
+    with safe_open(path, "pt") as file:
+        stored = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118 - not a dict
+    own = model.state_dict()
+    shared = {own[name].data_ptr() for name in stored if name in own}  # tied weights are stored once
+    expected = {name: tuple(weight.shape) for name, weight in own.items() if weight.data_ptr() not in shared}
+    expected |= {name: tuple(own[name].shape) for name in stored if name in own}
+    if stored != expected:
+        differ = min(name for name in {**stored, **expected} if stored.get(name) != expected.get(name))
+        raise DataError(
+            f"found the training of another model, as of another version (other {differ:.80}), expected that of this "
+            "one; remove the folder to start anew",
+            path=path.parent,
+        )
 
 
 def last_checkpoint(folder: Path, processes: int = 1) -> str | None:

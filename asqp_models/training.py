@@ -17,10 +17,11 @@ from asqp_datasets.hub_folder import work_folder
 from asqp_datasets.schema import Sample
 from asqp_datasets.sources import Source, open_source
 from asqp_models import processes
-from asqp_models.evaluation import evaluate_samples
+from asqp_models.evaluation import evaluate_samples, group_intervals
 from asqp_models.hub.push import Push, push_run
 from asqp_models.methods import Method, Model, get_method, name_of
 from asqp_models.prediction import as_reviews, predict, write_predictions
+from asqp_models.reliability import FILE, scored_rows
 from asqp_models.run_config import RunConfig
 from asqp_models.run_folder import (
     Run,
@@ -33,6 +34,9 @@ from asqp_models.run_folder import (
     write_json,
     write_lines,
 )
+
+RESAMPLES = 1_000
+"""Resamples of the intervals that a run's scores have."""
 
 
 def train(
@@ -164,9 +168,10 @@ def _fit(
 def _measure(
     model: Model, source: Source, splits: dict[str, list[Sample]], work: Path
 ) -> tuple[list[dict[str, Any]], dict[str, float]]:
-    """Predict validation and test, write the predictions, score them; the scores, and the speeds."""
+    """Predict validation and test, write the predictions and how far to trust them, score them; scores and speeds."""
     seen = {sample.text for sample in splits["train"]}
     metrics, speeds = [], {}
+    scored: list[dict[str, Any]] = []
     for name in ("validation", "test"):
         if not (part := splits.get(name)):
             continue
@@ -177,10 +182,13 @@ def _measure(
         quads = [row.quads for row in rows]
         for subset, keep in (("all", None), ("unseen", seen)):
             chosen = [i for i, sample in enumerate(part) if keep is None or sample.text not in keep]
-            scores = evaluate_samples(
-                [quads[i] for i in chosen], [part[i].quads for i in chosen], source.language, breakdown=keep is None
-            )
+            both = [quads[i] for i in chosen], [part[i].quads for i in chosen]
+            scores = evaluate_samples(*both, source.language, breakdown=keep is None, bootstrap=RESAMPLES)
+            if keep is None:
+                scores["interval"] |= group_intervals(*both, resamples=RESAMPLES)
             metrics.append({"split": name, "subset": subset, **scores})
+        scored += scored_rows(model, part, name)
+    write_lines(work / FILE, scored)
     return metrics, speeds
 
 

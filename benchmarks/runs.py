@@ -1,8 +1,9 @@
-"""What training runs reached: the mean over seeds, by our counting and by the original scorer's.
+"""What training runs reached: means over seeds, intervals, paired tests, errors; by our counting and by the original's.
 
     python benchmarks/runs.py NAME RUN...
 
-Runs with the same dataset, method and settings are one row. Writes `results/NAME.json`.
+Runs with the same dataset, method and settings are one row. Each run is compared with the first run of every other
+method on its dataset that is named before it. Writes `results/NAME.json`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from asqp_models.run_folder import Run, load_run
 
 RESULTS = Path(__file__).parent / "results"
 KINDS = ("EA&EO", "EA&IO", "IA&EO", "IA&IO")
+RESAMPLES = 10_000
 
 
 def percent(scores: dict[str, Any]) -> dict[str, float]:
@@ -29,14 +31,21 @@ def percent(scores: dict[str, Any]) -> dict[str, float]:
 
 def measured(run: Run, predicted: list[Any], gold: list[Any]) -> dict[str, Any]:
     """One run on the test set."""
-    ours = score(predicted, gold, thresholds=(), breakdown=True)
+    ours = score(predicted, gold, thresholds=(), breakdown=True, errors=True, bootstrap=RESAMPLES)
+    errors = ours["errors"]
     theirs = score(predicted, gold, thresholds=(), breakdown=True, protocol="acos")
     epochs = run.config.settings.get("epochs", 1)
     return {
         "seed": run.config.seed,
         "test": percent(ours),
+        "f1_95_percent_interval": [round(100 * bound, 2) for bound in ours["interval"]["f1"]],
         "test_without_texts_of_train": percent(run.scores("test", "unseen")),
         "f1_by_implicitness": {kind: round(100 * ours["by_implicitness"][kind]["f1"], 2) for kind in KINDS},
+        "errors": {"wrong": errors["wrong"], "missed": errors["missed"]}
+        | {"spurious_percent_of_wrong": round(100 * errors["spurious"]["share"], 1)}
+        | {
+            f"{name}_percent_of_wrong": round(100 * element["share"], 1) for name, element in errors["elements"].items()
+        },
         "acos_protocol": percent(theirs)
         | {"f1_by_implicitness": {kind: round(100 * theirs["by_implicitness"][kind]["f1"], 2) for kind in KINDS}},
         "validation": percent(run.scores("validation")),
@@ -72,11 +81,11 @@ def main() -> None:
         predicted, gold = align(read_samples(run.folder / "predictions" / "test.jsonl")[0], gold_samples)
         key = (run.corpus, run.config.method, json.dumps(run.config.settings, sort_keys=True))
         groups[key].append((run, measured(run, predicted, gold), predicted))
-        gold_of = {run.corpus: gold}
-        floor = next((p for (c, m, _), g in groups.items() if (c, m) == (run.corpus, "lexicon") for *_, p in g), None)
-        if floor is not None and run.config.method != "lexicon":
-            test = compare(predicted, floor, gold_of[run.corpus])
-            groups[key][-1][1]["p_against_the_lexicon"] = test["p_value"]
+        for (corpus, method, _), others in groups.items():
+            name_of_p = f"p_against_{method}"
+            if corpus == run.corpus and method != run.config.method and name_of_p not in groups[key][-1][1]:
+                test = compare(predicted, others[0][2], gold, resamples=RESAMPLES)
+                groups[key][-1][1][name_of_p] = test["p_value"]
     for (corpus, method, settings), runs in groups.items():
         rows = [row for _, row, _ in runs]
         result.append(

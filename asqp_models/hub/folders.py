@@ -185,7 +185,7 @@ def predictions_contents(
         (shard,) = named_by_content([work])
         facts["path"] = f"data/{shard.name}"
         refusals.refuse_file(shard)
-        card = cards.predictions_card(repo, predictions=path, facts=facts)
+        card = cards.predictions_card(repo, predictions=shard, facts=facts)
         refusals.refuse_text(card, "README.md")
         files: dict[str, Path | bytes] = {facts["path"]: shard, "README.md": card.encode("utf-8")}
         title = f"predictions of {', '.join(facts['models'])[:60]}"

@@ -94,6 +94,26 @@ def likely_terms(
     return joined.at(torch.argsort(joined.row, stable=True))
 
 
+def shifted_terms(spans: Tensor, valid: Tensor, share: float) -> Tensor:
+    """Numbers, as :func:`likely_terms` takes them, of spans that begin or end a unit off some of the given ones.
+
+    Args:
+        spans: Whether each span is given. Shape (B, L, K).
+        valid: Whether it is in its window. Shape (B, L, K).
+        share: How many of the given ones are shifted, drawn by chance.
+    """
+    length, width = spans.shape[1:]
+    row, start, last = spans.nonzero(as_tuple=True)
+    drawn = torch.rand(2, len(row), device=row.device)
+    by = torch.where(drawn[1] < 0.5, -1, 1)
+    of_start = drawn[0] < share / 2
+    start, last = torch.where(of_start, start + by, start), torch.where(of_start, last - by, last + by)
+    good = (drawn[0] < share) & (start >= 0) & (start < length) & (last >= 0) & (last < width)
+    row, start, last = row[good], start[good], last[good]
+    inside = valid[row, start, last]
+    return ((row * length + start) * width + last)[inside]
+
+
 def paired(aspects: Terms, opinions: Terms, windows: int, most_distance: int) -> Pairs:
     """Every aspect with every opinion of its window that is near enough and not the same span.
 

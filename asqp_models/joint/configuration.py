@@ -13,6 +13,10 @@ from asqp_datasets.errors import UsageError
 
 METHOD = "joint"
 
+NEGATIVES = ("product", "implicit", "shifted", "own")
+"""Kinds of wrong pairs: of gold terms that do not belong together, with an implicit term, of gold terms shifted by a
+unit, of the model's own likely spans."""
+
 
 class UnitEncoderConfig(PreTrainedConfig):
     """What a :class:`asqp_models.joint.unit_encoder.UnitEncoder` is made of.
@@ -88,6 +92,10 @@ class JointConfig(PreTrainedConfig):
         span_size: Of the representation of a span.
         pair_size: Of the representation of a pair.
         dropout: Rate of dropout in the heads.
+        share_encoder: Whether one encoder serves spans, pairs and labels; otherwise spans have one of their own.
+        dictionary: Whether the dictionary of the training set is read.
+        posteriors: Whether a pair is scored with the posteriors of its spans at hand.
+        negatives: The wrong pairs of the training, of :data:`NEGATIVES`.
         threshold: Least score of a quad, in [0, 1].
         calibration: Slope and intercept that make a score's log-odds those of the quad being right.
 
@@ -113,6 +121,10 @@ class JointConfig(PreTrainedConfig):
     span_size: int = 96
     pair_size: int = 192
     dropout: float = 0.35
+    share_encoder: bool = True
+    dictionary: bool = True
+    posteriors: bool = True
+    negatives: list[str] | None = None
     threshold: float = 0.3
     calibration: list[float] | None = None
 
@@ -124,6 +136,7 @@ class JointConfig(PreTrainedConfig):
         self.implicit = [True, True] if self.implicit is None else self.implicit
         self.reuse = [True, True] if self.reuse is None else self.reuse
         self.calibration = [1.0, 0.0] if self.calibration is None else self.calibration
+        self.negatives = list(NEGATIVES) if self.negatives is None else self.negatives
         self._check()
 
     @property
@@ -165,6 +178,10 @@ class JointConfig(PreTrainedConfig):
             value = getattr(self, name)
             good = isinstance(value, list) and len(value) == 2 and all(type(each) is bool for each in value)
             expect(good, name, value, "two of true and false: of aspects, of opinions")
+        for name in ("share_encoder", "dictionary", "posteriors"):
+            value = getattr(self, name)
+            expect(type(value) is bool, name, value, "true or false")
+        expect(is_negatives(self.negatives), "negatives", self.negatives, f"a list of some of {', '.join(NEGATIVES)}")
         for name, most in (("threshold", 1.0), ("dropout", 0.99)):
             value = getattr(self, name)
             expect(type(value) in (int, float) and 0 <= value <= most, name, value, f"a number from 0 to {most:g}")
@@ -179,6 +196,11 @@ class JointConfig(PreTrainedConfig):
         if isinstance(places, int) and places > 0:
             expected = f"at most {places}, as the encoder"
             expect(self.max_seq_length <= places, "max_seq_length", self.max_seq_length, expected)
+
+
+def is_negatives(value: Any) -> bool:
+    """Whether a value is a list of some of :data:`NEGATIVES`."""
+    return isinstance(value, list) and all(each in NEGATIVES for each in value) and len(set(value)) == len(value)
 
 
 def asqp_block(language: str, categories: Sequence[str]) -> dict[str, Any]:

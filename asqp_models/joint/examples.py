@@ -51,6 +51,8 @@ def label_evidence(reader: Reader, categories: Sequence[str]) -> tuple[LabelEvid
         categories: The categories in the order of the classes, at least those of the dictionary.
     """
     outcomes, terms = reader.lexicon.counts.outcomes, len(reader.lexicon.dictionary.terms)
+    if not reader.known:
+        outcomes = outcomes[:0]
     index = {category: i for i, category in enumerate(categories)}
     classes = np.array([index[category] for category in reader.lexicon.categories], np.int64)
     of_category = np.column_stack([outcomes[:, :2], classes[outcomes[:, 2]], outcomes[:, 4]])

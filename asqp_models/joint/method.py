@@ -33,7 +33,7 @@ from asqp_models.joint.reading import Reader
 from asqp_models.joint.settings import Settings
 from asqp_models.lexicon import LexiconModel
 from asqp_models.methods import ScoredQuad
-from asqp_models.trainer import fit, quiet_libraries
+from asqp_models.trainer import check_weights, fit, quiet_libraries
 
 THRESHOLDS = tuple(i / 100 for i in range(10, 71, 2))
 """The thresholds that are tried on validation."""
@@ -132,6 +132,7 @@ class Joint:
                 model = _new_model(wanted, lexicon, language, 0 if tokenizer is None else len(tokenizer))
                 decoder = Decoder(model, reader)
                 if wanted.members > 1 and done.is_file():
+                    check_weights(done, model)
                     model.load_state_dict(load_file(done))
                     history += json.loads((own / "history.json").read_text(encoding="utf-8"))
                     members.append(model)
@@ -245,6 +246,7 @@ def _reader(options: Settings | JointConfig, lexicon: LexiconModel, tokenizer: A
         max_seq_length=options.max_seq_length,
         doc_stride=options.doc_stride,
         tokenizer=tokenizer,
+        known=options.dictionary,
     )
 
 
@@ -291,8 +293,9 @@ def _new_model(wanted: Settings, lexicon: LexiconModel, language: str, vocabular
         )
     if pretrained is not None:
         for network in model.networks:
-            network.encoder.load_state_dict(pretrained.state_dict())
-            network.encoder.get_input_embeddings().weight.requires_grad_(not wanted.freeze_embeddings)
+            for part in network.encoders:
+                part.load_state_dict(pretrained.state_dict())
+                part.get_input_embeddings().weight.requires_grad_(not wanted.freeze_embeddings)
     return model
 
 

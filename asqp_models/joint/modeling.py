@@ -30,12 +30,14 @@ from asqp_models.joint.candidates import (
     looked_up,
     pair_keys,
     paired,
+    shifted_terms,
     valid_spans,
 )
 from asqp_models.joint.configuration import JointConfig, UnitEncoderConfig
 from asqp_models.joint.examples import ROLES
 from asqp_models.joint.labels import SOURCES, LabelEvidence
 from asqp_models.joint.reading import FEATURES
+from asqp_models.joint.span_layer import SpanLayer
 from asqp_models.joint.unit_encoder import PooledDropout
 
 _NO_ODDS = -6.0
@@ -82,7 +84,7 @@ class Scored(NamedTuple):
 
 
 class JointNetwork(nn.Module):
-    """An encoder and its heads.
+    """An encoder, or two, with the heads.
 
     Args:
         config: The configuration of the model.
@@ -93,12 +95,11 @@ class JointNetwork(nn.Module):
         self.config = config
         encoder: Any = config.encoder
         self.encoder = without_pooler(AutoModel.from_config(encoder))
+        self.span = SpanLayer(config)
+        if not config.share_encoder:
+            self.pair_encoder, self.pair_span = without_pooler(AutoModel.from_config(encoder)), SpanLayer(config)
         hidden, span, pair = encoder.hidden_size, config.span_size, config.pair_size
         self.dropout = PooledDropout(config.dropout)
-        self.start, self.end = nn.Linear(hidden, span), nn.Linear(hidden, span)
-        self.before, self.behind = (nn.Linear(hidden, span, bias=False) for _ in range(2))  # 0 at borders
-        self.length = nn.Embedding(config.max_units, span)
-        self.known = nn.Linear(FEATURES, span)
         self.roles = nn.Linear(span, ROLES)
         self.known_roles = nn.Linear(FEATURES, ROLES, bias=False)
         self.whole = nn.Linear(2 * hidden, 2 * span)
@@ -111,6 +112,7 @@ class JointNetwork(nn.Module):
         self.among_rivals = nn.Linear(24, 1)
         self.label_aspect, self.label_opinion = nn.Linear(span, 256), nn.Linear(span, 256)
         self.label_context = nn.Linear(hidden, 256)
+        self.label_means = nn.Linear(4 * hidden, 256)
         self.label_evidence = nn.Linear(SOURCES * len(SENTIMENTS), 256)
         self.category = nn.Linear(256, len(config.categories))
         self.sentiment = nn.Linear(256, len(SENTIMENTS))
@@ -125,21 +127,40 @@ class JointNetwork(nn.Module):
         self.pair.bias.fill_(-1.0)
         self.among_rivals.weight.zero_()
         self.among_rivals.bias.zero_()
-        for table in (self.length, self.distance):
-            nn.init.normal_(table.weight, std=0.1)
+        for name, module in self.named_modules():
+            if name == "distance" or name.endswith("span.length"):
+                nn.init.normal_(module.weight, std=0.1)
         for weights in (self.category_weights, self.sentiment_weights):
             weights.fill_(0.3)
 
-    def encode(self, inputs: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """Hidden states of units, shape (B, L, hidden); and of the whole window, shape (B, 2 · hidden)."""
+    @property
+    def encoders(self) -> list[nn.Module]:
+        """The encoder, or that of spans and that of pairs."""
+        return [self.encoder] if self.config.share_encoder else [self.encoder, self.pair_encoder]
+
+    def read(self, inputs: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Read windows.
+
+        Returns:
+            Logits of the roles of spans, shape (B, L, K, ROLES); and for pairs: representations of spans, shape
+            (B, L, K, span_size), of units, shape (B, L, hidden), and of windows, shape (B, 2 · hidden).
+        """
+        features = inputs["features"]
+        units, whole = self._encode(self.encoder, inputs)
+        spans = self.span(units, features)
+        roles = (self.roles(self.dropout(spans)) + self.known_roles(features)).float()
+        if not self.config.share_encoder:
+            units, whole = self._encode(self.pair_encoder, inputs)
+            spans = self.pair_span(units, features)
+        return roles, spans, units, whole
+
+    def _encode(self, encoder: nn.Module, inputs: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
         lengths = inputs["lengths"]
         if isinstance(self.config.encoder, UnitEncoderConfig):
-            hidden = self.encoder(inputs["input_ids"], inputs["attention_mask"], inputs["features"]).last_hidden_state
+            hidden = encoder(inputs["input_ids"], inputs["attention_mask"], inputs["features"]).last_hidden_state
             units = hidden
         else:
-            hidden = self.encoder(
-                input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"]
-            ).last_hidden_state
+            hidden = encoder(input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"]).last_hidden_state
             batch, longest = len(lengths), inputs["features"].size(1)
             row, piece = (inputs["units"] >= 0).nonzero(as_tuple=True)
             place = row * longest + inputs["units"][row, piece]
@@ -148,17 +169,6 @@ class JointNetwork(nn.Module):
             units = self.dropout((sums / count).view(batch, longest, -1))
         mean = units.sum(1) / lengths.clamp(min=1)[:, None]
         return units, torch.cat([hidden[:, 0], mean], 1)
-
-    def spans(self, units: Tensor, inputs: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """Representations of spans, shape (B, L, K, span_size); and logits of their roles, shape (B, L, K, ROLES)."""
-        length, width = units.size(1), self.config.max_units
-        pad = nn.functional.pad
-        left = self.start(units) + pad(self.before(units), (0, 0, 1, 0))[:, :-1]
-        right = self.end(units) + pad(self.behind(units), (0, 0, 0, 1))[:, 1:]
-        ends = pad(right, (0, 0, 0, width)).unfold(1, length, 1)[:, :width].transpose(1, 3).transpose(2, 3)
-        features = inputs["features"]
-        spans = torch.relu(self.known(features) + self.length.weight + left[:, :, None] + ends)
-        return spans, (self.roles(self.dropout(spans)) + self.known_roles(features)).float()
 
     def pairs(
         self, spans: Tensor, roles: Tensor, whole: Tensor, aspects: Terms, opinions: Terms, inputs: dict[str, Tensor]
@@ -193,7 +203,7 @@ class JointNetwork(nn.Module):
         parts = []
         for term in (a, o):
             place = ((term.row * length + term.start) * width + term.length - 1).clamp(min=0)
-            parts.append(flat[place] * term.explicit[:, None] / 4)
+            parts.append(flat[place] * (term.explicit[:, None] * self.config.posteriors) / 4)
         links = inputs["links"]
         linked = [Terms(links[:, 0], links[:, i], links[:, i + 1]) for i in (1, 3)]
         known = pair_keys(links[:, 0], linked[0], linked[1], length, width)
@@ -208,7 +218,7 @@ class JointNetwork(nn.Module):
         return torch.cat([*parts, passed, torch.stack(others, 1)], 1)
 
     def labels(
-        self, scored: Scored, which: Tensor, units: Tensor, categories: Tensor, sentiments: Tensor
+        self, scored: Scored, which: Tensor, units: Tensor, whole: Tensor, categories: Tensor, sentiments: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Logits of categories and of sentiments of some pairs.
 
@@ -223,6 +233,12 @@ class JointNetwork(nn.Module):
         place = torch.where(a.explicit, a.start, o.start.clamp(min=0))
         hidden = self.label_aspect(scored.aspect_spans[which]) + self.label_opinion(scored.opinion_spans[which])
         hidden = hidden + self.label_context(units[a.row, place]) + self.label_evidence(sentiments.flatten(1))
+        sums = nn.functional.pad(units, (0, 0, 1, 0)).cumsum(1)
+        means = [
+            (sums[t.row, t.end.clamp(min=0)] - sums[t.row, t.start.clamp(min=0)]) / t.length.clamp(min=1)[:, None]
+            for t in (a, o)
+        ]
+        hidden = hidden + self.label_means(self.dropout(torch.cat([*means, whole[a.row]], 1)))
         hidden = self.dropout(torch.relu(hidden))
         category = self.category(hidden) + (self.category_weights[:, None] * categories).sum(1)
         sentiment = self.sentiment(hidden) + (self.sentiment_weights[:, None] * sentiments).sum(1)
@@ -251,8 +267,7 @@ class JointNetwork(nn.Module):
             Aspect and opinion of each quad; category and sentiment, shape (Q, 2); and the score, shape (Q,).
         """
         implicit = self.config.implicit or [True, True]
-        units, whole = self.encode(inputs)
-        spans, roles = self.spans(units, inputs)
+        roles, spans, units, whole = self.read(inputs)
         terms = [
             likely_terms(probability, _LIKELY, self.config.max_terms, implicit=implicit[role])
             for role, probability in enumerate(self.term_probabilities(roles, inputs["lengths"]))
@@ -266,7 +281,7 @@ class JointNetwork(nn.Module):
             at = inputs["terms"][term.row, term.start.clamp(min=0), (term.length - 1).clamp(min=0)]
             known.append(torch.where(term.explicit, torch.where(at < 0, -2, at), -1).cpu().numpy())
         logs = [torch.from_numpy(each(known[0], known[1])).to(units.device) for each in evidence]
-        category, sentiment = self.labels(scored, which, units, logs[0], logs[1])
+        category, sentiment = self.labels(scored, which, units, whole, logs[0], logs[1])
         score = right[which, None, None] * category.softmax(1)[:, :, None] * sentiment.softmax(1)[:, None]
         at, labels = (found := (score >= least).nonzero())[:, 0], found[:, 1:]
         return a.at(at), o.at(at), labels, score[at, labels[:, 0], labels[:, 1]]
@@ -274,38 +289,56 @@ class JointNetwork(nn.Module):
     def losses(self, inputs: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
         """Of spans, of pairs, of labels; each summed and divided by the number of gold spans."""
         config = self.config
-        implicit = config.implicit or [True, True]
-        units, whole = self.encode(inputs)
-        spans, roles = self.spans(units, inputs)
+        implicit, negatives = config.implicit or [True, True], config.negatives or []
+        likely = _LIKELY if "own" in negatives else 2.0
+        roles, spans, units, whole = self.read(inputs)
         gold, quads = inputs["roles"], inputs["quads"]
         valid = valid_spans(inputs["lengths"], *roles.shape[1:3])
         entropy = nn.functional.binary_cross_entropy_with_logits(roles, gold, reduction="none")
         count = gold.sum().clamp(min=1)
         span_loss = (entropy * valid[..., None]).sum() / count
-        terms = []
+        terms: list[Terms] = []
+        golden: list[Tensor] = []
         for role, probability in enumerate(self.term_probabilities(roles.detach(), inputs["lengths"])):
             also = gold[..., 2 * role : 2 * role + 2].any(3)
             numbers = also.flatten().nonzero().squeeze(1)
-            numbers = torch.cat([numbers, _shifted(also, valid)])
-            terms.append(likely_terms(probability, _LIKELY, config.max_terms, implicit=implicit[role], also=numbers))
+            if "shifted" in negatives:
+                numbers = torch.cat([numbers, shifted_terms(also, valid, _SHIFTED)])
+            terms.append(likely_terms(probability, likely, config.max_terms, implicit=implicit[role], also=numbers))
+            golden.append(also)
         scored = self.pairs(spans, roles, whole, terms[0], terms[1], inputs)
         length, width = roles.shape[1:3]
         gold_terms = [Terms(quads[:, 0], quads[:, i], quads[:, i + 1]) for i in (1, 3)]
         wanted = pair_keys(quads[:, 0], gold_terms[0], gold_terms[1], length, width)
         keys = pair_keys(scored.aspect.row, scored.aspect, scored.opinion, length, width)
         right = (looked_up(keys, wanted) >= 0).float()
+        learned = right.bool() | self._learned(scored, golden)
         pair_loss = sum(
-            nn.functional.binary_cross_entropy_with_logits(logits, right, reduction="sum")
+            nn.functional.binary_cross_entropy_with_logits(logits, right, learned.float(), reduction="sum")
             for logits in (scored.logits, scored.first_logits)
         )
         which = looked_up(wanted, keys)
         kept = (which >= 0).nonzero().squeeze(1)
         category, sentiment = self.labels(
-            scored, which[kept], units, inputs["category_evidence"][kept], inputs["sentiment_evidence"][kept]
+            scored, which[kept], units, whole, inputs["category_evidence"][kept], inputs["sentiment_evidence"][kept]
         )
         label_loss = nn.functional.cross_entropy(category, quads[kept, 5], reduction="sum")
         label_loss = label_loss + nn.functional.cross_entropy(sentiment, quads[kept, 6], reduction="sum")
         return span_loss, pair_loss / count, label_loss / count
+
+    def _learned(self, scored: Scored, golden: Sequence[Tensor]) -> Tensor:
+        """Whether each pair, if wrong, is of the kinds that are learned from. Shape (P,)."""
+        negatives = self.config.negatives or []
+        learned = torch.ones_like(scored.logits, dtype=torch.bool)
+        if "implicit" not in negatives:
+            learned &= scored.aspect.explicit & scored.opinion.explicit
+        if "product" not in negatives:
+            of_gold = [
+                ~term.explicit | gold[term.row, term.start.clamp(min=0), (term.length - 1).clamp(min=0)]
+                for term, gold in zip((scored.aspect, scored.opinion), golden, strict=True)
+            ]
+            learned &= ~(of_gold[0] & of_gold[1] & (scored.aspect.explicit | scored.opinion.explicit))
+        return learned
 
 
 class JointModel(PreTrainedModel):
@@ -344,20 +377,6 @@ class JointModel(PreTrainedModel):
         losses: Sequence[tuple[Tensor, Tensor, Tensor]] = [network.losses(inputs) for network in self.networks]
         span, pair, label = (torch.stack(each).mean() for each in zip(*losses, strict=True))
         return JointOutput(loss=span + pair + label, span_loss=span, pair_loss=pair, label_loss=label)
-
-
-def _shifted(spans: Tensor, valid: Tensor) -> Tensor:
-    """Numbers of spans that begin or end a unit off some of the given ones. Shape (S,)."""
-    length, width = spans.shape[1:]
-    row, start, last = spans.nonzero(as_tuple=True)
-    drawn = torch.rand(2, len(row), device=row.device)
-    by = torch.where(drawn[1] < 0.5, -1, 1)
-    of_start = drawn[0] < _SHIFTED / 2
-    start, last = torch.where(of_start, start + by, start), torch.where(of_start, last - by, last + by)
-    good = (drawn[0] < _SHIFTED) & (start >= 0) & (start < length) & (last >= 0) & (last < width)
-    row, start, last = row[good], start[good], last[good]
-    inside = valid[row, start, last]
-    return ((row * length + start) * width + last)[inside]
 
 
 AutoConfig.register(JointConfig.model_type, JointConfig)

@@ -91,12 +91,20 @@ class Reader:
         max_seq_length: Units of a window; with a tokenizer, its pieces, special tokens included.
         doc_stride: Units, or pieces, that successive windows share.
         tokenizer: That of a pretrained encoder. Without one, the units themselves are what the encoder reads.
+        known: Whether the dictionary says anything of a text but its units.
     """
 
     def __init__(
-        self, lexicon: LexiconModel, *, max_units: int, max_seq_length: int, doc_stride: int, tokenizer: Any = None
+        self,
+        lexicon: LexiconModel,
+        *,
+        max_units: int,
+        max_seq_length: int,
+        doc_stride: int,
+        tokenizer: Any = None,
+        known: bool = True,
     ) -> None:
-        self.lexicon, self.max_units = lexicon, max_units
+        self.lexicon, self.max_units, self.known = lexicon, max_units, known
         self.max_seq_length, self.doc_stride = max_seq_length, doc_stride
         self._windower = None if tokenizer is None else Windower(tokenizer, max_seq_length, doc_stride)
         self.pad_token_id = self._windower.pad_token_id if self._windower else 0
@@ -150,13 +158,13 @@ class Reader:
         units = len(stream.ids)
         features = np.zeros((units, width, FEATURES), np.float16)
         terms = np.full((units, width), -1, np.int32)
-        known = (evidence.roles > -30).any(1) & (spans.length <= width)
+        known = (evidence.roles > -30).any(1) & (spans.length <= width) & self.known
         at, length = spans.at[known], spans.length[known] - 1
         features[at, length, 0] = 1
         features[at, length, 1:] = np.maximum(evidence.roles[known], _LEAST_ODDS) / _SCALE
         terms[at, length] = spans.term[known]
         borders = np.column_stack([stream.commas, stream.stops])
-        links, odds, bounds = _links(stream, spans, evidence.candidates, width)
+        links, odds, bounds = _links(stream, spans, evidence.candidates, width if self.known else -1)
         result = []
         for i, (first, size) in enumerate(zip(stream.first.tolist(), stream.size.tolist(), strict=True)):
             part = slice(first, first + size)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from asqp_models.encoders import SCRATCH
+from asqp_models.joint.configuration import NEGATIVES, is_negatives
 from asqp_models.settings import NUMBER, TrainingSettings, key, one_of
 
 
@@ -23,6 +24,8 @@ class Settings(TrainingSettings):
         layers, num_hidden_layers, hidden_size, embedding_size, bigram_buckets, bigram_size, feature_size, unit_dropout:
             As in :class:`asqp_models.joint.UnitEncoderConfig`.
         dropout: Rate of dropout, in a scratch encoder and in the heads.
+        share_encoder, dictionary, posteriors, negatives: As in :class:`asqp_models.joint.JointConfig`; ``negatives``
+            joined by commas, or ``nothing``. To find out what they bring.
         empty: Share of the training windows without a quad that are read, the same ones in each epoch.
         folds: Parts of the training set; what the dictionary says of a part in training comes from the others.
         patience: Epochs before F1 is measured for the first time.
@@ -60,11 +63,16 @@ class Settings(TrainingSettings):
     empty: float = key(0.4, "a number from 0 to 1", NUMBER, 0, 1)
     folds: int = key(5, "an integer of at least 2", int, 2)
     patience: int = key(0, "an integer from 0, below epochs", int)
+    share_encoder: bool = key(True, "true or false", bool)
+    dictionary: bool = key(True, "true or false", bool)
+    posteriors: bool = key(True, "true or false", bool)
+    negatives: str = key(",".join(NEGATIVES), f"some of {', '.join(NEGATIVES)}, joined by commas, or nothing", str)
     weights: str = one_of("fp16", "fp32")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.expect(self.doc_stride <= self.max_seq_length // 2, "doc_stride")
+        self.expect(is_negatives(self._negatives()), "negatives")
         self.expect(self.patience < self.epochs, "patience")
         self.expect(self.hidden_size % 2 == 0, "hidden_size")
 
@@ -76,5 +84,9 @@ class Settings(TrainingSettings):
 
     def model_options(self) -> dict[str, Any]:
         """What of this goes into the model's configuration."""
-        names = ("max_units", "max_distance", "max_terms", "max_seq_length", "doc_stride", "span_size", "pair_size")
-        return {name: getattr(self, name) for name in (*names, "dropout")}
+        names = ["max_units", "max_distance", "max_terms", "max_seq_length", "doc_stride", "span_size", "pair_size"]
+        names += ["dropout", "share_encoder", "dictionary", "posteriors"]
+        return {name: getattr(self, name) for name in names} | {"negatives": self._negatives()}
+
+    def _negatives(self) -> list[str]:
+        return [] if self.negatives == "nothing" else [each.strip() for each in self.negatives.split(",")]

@@ -170,6 +170,12 @@ def test_the_card(tmp_path: Path) -> None:
     assert data["asqp"]["split"] == {"ratio": "7:1.5:1.5", "seed": 0, "together": "copies and near copies"}
     assert "| quads | 21 | 39075 |" in body
     assert "<script" not in body
+    assert (
+        "Lines read: 21; samples: 21; lines that could not be read: 0. No text and no annotation was changed." in body
+    )
+    assert "at least 70% are Chinese" in body  # what the paper did before
+    assert "want it taken down" in body
+    assert "@misc{asqp_benchmark," in body
 
 
 def test_synthetic_data_says_so(tmp_path: Path, asqp: Asqp) -> None:

@@ -159,6 +159,14 @@ def test_an_interrupted_training_is_taken_up(
         assert torch.equal(value, resumed.model.state_dict()[name]), name
 
 
+@pytest.mark.parametrize("members", [1, 2])
+def test_the_training_of_another_model_is_not_taken_up(members: int, tmp_path: Path) -> None:
+    settings = SETTINGS | {"epochs": 1, "members": members}
+    Joint.train(REVIEWS, REVIEWS, language="en", folder=tmp_path, **settings)
+    with pytest.raises(DataError, match=r"found the training of another model.*\(other networks.0.*remove the folder"):
+        Joint.train(REVIEWS, REVIEWS, language="en", folder=tmp_path, **(settings | {"span_size": 33}))
+
+
 def test_the_auto_classes_know_it(trained: Joint, tmp_path: Path) -> None:
     from transformers import AutoConfig, AutoModel
 
