@@ -64,11 +64,11 @@ def dataset(folder: Path, repo: str | None, may_republish: bool, **options: Any)
       asqp publish dataset asqp/car --tag 1.0
       asqp publish dataset asqp/car-subtasks --repo asqp/car-subtasks
     """
+    from asqp_models.card_parts import check_repo_id
     from asqp_models.hub.folders import dataset_contents
-    from asqp_models.hub.publish import check_id
 
     repo = repo or folder.as_posix()
-    check_id(repo)
+    check_repo_id(repo)
     _publish(dataset_contents(folder, repo, may_republish=may_republish), **options)
 
 
@@ -87,10 +87,10 @@ def model(run: Path, repo: str, licence: str | None, dataset: str | None, **opti
       asqp publish model runs/zh --repo asqp/lexicon-zh-food-beverage
       asqp publish model runs/zh --repo asqp/lexicon-zh-food-beverage --licence apache-2.0 --public --tag 1.0
     """
+    from asqp_models.card_parts import check_repo_id
     from asqp_models.hub.folders import model_contents
-    from asqp_models.hub.publish import check_id
 
-    check_id(repo)
+    check_repo_id(repo)
     _publish(model_contents(run, repo, licence=licence, dataset=dataset), **options)
 
 
@@ -105,10 +105,10 @@ def metric(repo: str, tag: str | None, **options: Any) -> None:
       asqp publish metric --dry-run
       asqp publish metric --public
     """
+    from asqp_models.card_parts import check_repo_id
     from asqp_models.hub.folders import metric_contents
-    from asqp_models.hub.publish import check_id
 
-    check_id(repo)
+    check_repo_id(repo)
     _publish(metric_contents(repo, tag=tag), tag=tag, **options)
 
 
@@ -128,10 +128,10 @@ def predictions(source: Path, repo: str, split: str, may_republish: bool, **opti
       asqp publish predictions runs/zh --repo asqp/lexicon-zh-predictions
       asqp score asqp/lexicon-zh-predictions asqp/zh-food-beverage
     """
+    from asqp_models.card_parts import check_repo_id
     from asqp_models.hub.folders import predictions_contents
-    from asqp_models.hub.publish import check_id
 
-    check_id(repo)
+    check_repo_id(repo)
     with predictions_contents(source, repo, split=split, may_republish=may_republish) as contents:
         _publish(contents, **options)
 

@@ -18,11 +18,11 @@ from asqp_datasets.hub_client import (
     LONGEST_WAIT,
     WAITS,
     hub_error,
-    parse_hub_id,
     patiently,
     status_of,
     wait_after,
 )
+from asqp_models.card_parts import check_repo_id
 from asqp_models.hub.plan import Contents, Plan, Wishes, commit_title, make_plan
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def publish(
         DataError: The Hub refuses it or cannot be reached, or somebody changed a file meanwhile.
     """
     wishes = wishes or Wishes()
-    check_id(contents.repo)
+    check_repo_id(contents.repo)
     api, repo = _client(), contents.repo
     plan = patiently(lambda: make_plan(api, contents, wishes), repo)
     show(plan)
@@ -80,13 +80,6 @@ def publish(
     if not dry_run and not plan.empty:
         head = _carry_out(api, plan, wishes)
     return Published(repo, _url(api, contents), head, not dry_run and not plan.empty, plan)
-
-
-def check_id(repo: str) -> None:
-    """Raise :class:`UsageError` unless it is ``namespace/name``."""
-    found = parse_hub_id(repo)
-    if found is None or found.revision:
-        raise UsageError(f"repo: found {repo!r:.100}, expected NAMESPACE/NAME")
 
 
 def _client() -> HfApi:

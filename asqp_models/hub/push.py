@@ -10,9 +10,9 @@ from pathlib import Path
 
 from asqp_datasets.errors import UsageError
 from asqp_datasets.hub_client import without_token
+from asqp_models.card_parts import check_repo_id
 from asqp_models.hub import refusals
 from asqp_models.hub.plan import Plan
-from asqp_models.hub.publish import check_id
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Push:
         """
         from huggingface_hub import constants, get_token
 
-        check_id(self.repo)
+        check_repo_id(self.repo)
         refusals.refuse_texts(self.repo, corpus, synthetic, True, texts=False)
         if not constants.HF_HUB_OFFLINE and not get_token():
             raise UsageError("push_to_hub: found no login, expected one by `hf auth login` or HF_TOKEN")

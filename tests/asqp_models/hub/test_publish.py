@@ -134,7 +134,7 @@ def test_predictions_become_a_dataset(line: Path, repo: str, hub: HubServer, asq
 @pytest.mark.parametrize("name", ["nothing", "a/b/c", "a/b@v1", "https://x/y", "../x"])
 def test_ids(name: str, dataset: Path, asqp: Asqp) -> None:
     code, _, err = asqp("publish", "dataset", dataset, "--repo", name)
-    assert (code, err) == (2, f"asqp: repo: found {name!r}, expected NAMESPACE/NAME\n")
+    assert (code, err) == (2, f"asqp: repository: found {name!r}, expected NAMESPACE/NAME\n")
 
 
 def test_a_gitignore_on_the_hub_is_said(api: HfApi, hub: HubServer, repo: str) -> None:

@@ -77,7 +77,7 @@ def test_what_cannot_be_pushed_is_said_before_training(
 ) -> None:
     command = ["train", "--method", "lexicon", "--dataset", dataset, "--output", tmp_path / "run"]
     for options, message in (
-        (["--push-to-hub", "lexicon"], "repo: found 'lexicon', expected NAMESPACE/NAME"),
+        (["--push-to-hub", "lexicon"], "repository: found 'lexicon', expected NAMESPACE/NAME"),
         (["--push-to-hub", "asqp/lexicon-car"], "repo: found 'asqp/lexicon-car' for synthetic reviews"),
         (["--push-every-best"], "push_every_best: found it without push_to_hub"),
         (["--set", "push_every_best=3"], "found '3' for push_every_best, expected bool"),
