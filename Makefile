@@ -35,6 +35,7 @@ benchmark: $(VENV)/.installed-dev
 benchmark-train: $(VENV)/.installed-dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,train,quick]"
 	$(BIN)/python benchmarks/extract_classify.py
+	$(BIN)/python benchmarks/joint.py
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "asqp needs Python 3.11 or newer: make PYTHON=python3.11 …"; exit 2; }
