@@ -196,7 +196,11 @@ def _results(run: Run, dataset: str | None, revision: str | None) -> Iterator[An
         for prefix, name in measures(scores).items()
         for key in ("precision", "recall", "f1")
     ]
-    named += [(f"by_implicitness.{kind}.f1", "f1", f"F1, {kind}") for kind in scores.get("by_implicitness", {})]
+    named += [
+        (f"by_implicitness.{kind}.f1", "f1", f"F1, {kind}")
+        for kind, row in scores.get("by_implicitness", {}).items()
+        if row["gold"] or row["predicted"]
+    ]
     for measure, key, name in named:
         value: Any = scores
         for step in measure.split("."):

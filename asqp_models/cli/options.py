@@ -21,6 +21,13 @@ seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show
 quiet_option = click.option("--quiet", is_flag=True, help="No progress bars.")
 
 
+def not_nan(context: click.Context, option: click.Parameter, value: float | None) -> float | None:
+    """Refuse ``nan``, which is in every range of numbers."""
+    if value is not None and value != value:
+        raise click.BadParameter("nan is no number.", context, option)
+    return value
+
+
 def source_options(command: Command) -> Command:
     """The options by which any command opens a corpus, raw files or a dataset."""
     for option in reversed(

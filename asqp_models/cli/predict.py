@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from asqp_models.cli.options import quiet_option, show_progress
+from asqp_models.cli.options import not_nan, quiet_option, show_progress
 
 
 @click.command()
@@ -19,7 +19,12 @@ from asqp_models.cli.options import quiet_option, show_progress
 @click.option("--split", metavar="NAME", help="Of a dataset: a split or 'all'; default: test, else all.")
 @click.option("--encoding", default="utf-8", show_default=True, help="Of text files.")
 @click.option("--batch-size", type=click.IntRange(min=1), default=512, show_default=True)
-@click.option("--threshold", type=click.FloatRange(0, 1), help="Least score of a quad; default: the checkpoint's.")
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0, 1),
+    callback=not_nan,
+    help="Least score of a quad; default: the checkpoint's.",
+)
 @quiet_option
 def predict(
     source: str,

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from asqp_datasets.corpora import sha256_of
+from asqp_datasets.corpora import CORPORA
 from asqp_datasets.errors import DataError, UsageError
-from asqp_datasets.front_matter import listed_files, read_facts
+from asqp_datasets.front_matter import listed_files, read_facts, read_front_matter
 from asqp_datasets.hub_folder import named_by_content
 from asqp_datasets.readers.base import Rejection, check_quads
 from asqp_datasets.schema import Sample
@@ -22,10 +22,11 @@ from asqp_models.hub import refusals
 from asqp_models.hub.plan import Contents
 from asqp_models.metric_cache import metric_folder
 from asqp_models.prediction import META, to_parquet
-from asqp_models.run_folder import Run, load_run
+from asqp_models.run_folder import Run, digests, load_run
 
-_SHARDS = re.compile(r"data/[^/]+\.parquet|[a-z0-9\-]+/[a-z]+-[0-9]{5}-of-[0-9]{5}-[0-9a-f]{16}\.parquet")
-_WEIGHTS = re.compile(r"[^/]+\.(json|safetensors|txt|model)|\.eval_results/[^/]+\.yaml")
+_SHARDS = re.compile(r"[a-z0-9\-]+/[a-z]+-[0-9]{5}-of-[0-9]{5}-[0-9a-f]{16}\.parquet")
+_WEIGHTS = re.compile(r"[^/]+\.(json|safetensors|txt|model)")
+_LOADED = re.compile(r'(load_dataset\(")[^"\n]*(")')
 _CHECKPOINT = {".json", ".safetensors", ".txt", ".model"}
 _METRIC_NAME = "asqp_f1"
 _EVALUATE_TAG = re.compile(r"v[0-9]+\.[0-9]+\.[0-9]+")
@@ -51,13 +52,17 @@ def dataset_contents(folder: str | Path, repo: str, *, may_republish: bool = Fal
     refusals.refuse_files(folder)
     refusals.refuse_dataset(folder, facts, repo, may_republish=may_republish)
     files: dict[str, Path | bytes] = {name.as_posix(): folder / name for name in sorted(names)}
-    files["README.md"] = folder / "README.md"
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    files["README.md"] = _LOADED.sub(rf"\g<1>{repo}\g<2>", card).encode("utf-8")
     left = [
         path.relative_to(folder).as_posix()
         for path in sorted(folder.rglob("*"))
         if path.is_file() and path.relative_to(folder).as_posix() not in files
     ]
-    return Contents(repo, "dataset", f"dataset {facts.get('corpus', folder.name)}", files, _SHARDS, _left_out(left))
+    notes = list(_left_out(left))
+    if read_front_matter(folder).get("license") in (None, "other", "unknown"):
+        notes.append("the card states no licence of the texts")
+    return Contents(repo, "dataset", f"dataset {facts.get('corpus', folder.name)}", files, _SHARDS, tuple(notes))
 
 
 def model_contents(
@@ -102,14 +107,10 @@ def measured_run(folder: str | Path) -> Run:
     if not run.metrics:
         raise DataError("found a run without a measured result, expected scores on validation or test", path=folder)
     asked = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    measured = {name: sha for name, sha in (asked.get("files") or {}).items() if name.startswith("checkpoint/")}
-    there = {
-        path.relative_to(folder).as_posix(): sha256_of(path)
-        for path in sorted((folder / "checkpoint").rglob("*"))
-        if path.is_file()
-    }
+    measured = asked.get("files") or {}
+    there = {name: sha for name, sha in digests(folder).items() if name in measured or name.startswith("checkpoint/")}
     if not measured or measured != there:
-        name = min(measured.items() ^ there.items())[0] if measured != there else "checkpoint"
+        name = min(measured.items() ^ there.items())[0] if measured else "run.json"
         raise DataError(
             "is not as it was when the result was measured, expected the run's own files", path=folder / name
         )
@@ -174,9 +175,17 @@ def predictions_contents(
     facts: dict[str, Any] = {"split": split}
     home = path.resolve().parent.parent
     if path.resolve().parent.name == "predictions" and (home / "run.json").is_file():
-        run = load_run(home)
+        run = measured_run(home)
         facts |= {"corpus": run.corpus, "language": run.language, "synthetic": run.synthetic}
         facts |= {"method": run.config.method, "scores": run.scores(split)}
+    else:
+        if repo.partition("/")[2] in CORPORA:
+            raise UsageError(f"repo: found {repo!r}, the name of a corpus, expected one for predictions")
+        if not may_republish:
+            raise UsageError(
+                f"{path}: found predictions that are not in their run folder, whose texts may be anybody's, expected "
+                "--i-may-republish to confirm that they may be published"
+            )
     refusals.refuse_texts(repo, facts.get("corpus", ""), facts.get("synthetic", False), may_republish)
     refusals.refuse_file(path)
     with tempfile.TemporaryDirectory(prefix="asqp-predictions-") as scratch:

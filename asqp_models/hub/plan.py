@@ -174,7 +174,7 @@ def make_plan(api: HfApi, contents: Contents, wishes: Wishes) -> Plan:
     last = _last_changes(api, contents, head, [*changed, *stale])
     changes = [Change(path, "add", size_of(contents.files[path])) for path in contents.files if path not in tree]
     changes += [Change(path, "change", size_of(contents.files[path]), *last[path]) for path in changed]
-    changes += [Change(path, "delete", tree[path].size, *last[path]) for path in stale if last[path][1]]
+    changes += [Change(path, "delete", tree[path].size, *last[path]) for path in stale]
     settings: dict[str, tuple[str, str]] = {}
     visibility = "private" if info.private else "public"
     if wishes.visibility not in (None, visibility):

@@ -7,6 +7,7 @@ file that somebody else has changed meanwhile is not touched.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from functools import partial
@@ -28,6 +29,7 @@ from asqp_models.hub.plan import Contents, Plan, Wishes, commit_title, make_plan
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
+_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._\-]{0,99}")
 _TRIES = 8
 _STALE = (409, 412)
 """What the Hub answers when the head is not the commit's parent any more."""
@@ -70,6 +72,8 @@ def publish(
     """
     wishes = wishes or Wishes()
     check_repo_id(contents.repo)
+    if wishes.tag is not None and (not _TAG.fullmatch(wishes.tag) or wishes.tag == "main" or ".." in wishes.tag):
+        raise UsageError(f"tag: found {wishes.tag!r:.60}, expected a name such as 1.0")
     api, repo = _client(), contents.repo
     plan = patiently(lambda: make_plan(api, contents, wishes), repo)
     show(plan)
@@ -87,7 +91,10 @@ def _client() -> HfApi:
 
     if constants.HF_HUB_OFFLINE:
         raise UsageError("HF_HUB_OFFLINE: found it set, expected a connection to publish over")
-    if not get_token():
+    token = get_token()
+    if token and not (token.isascii() and token.isprintable()):
+        raise UsageError("HF_TOKEN: found characters that no token has, expected the token of a login")
+    if not token:
         raise UsageError("found no login, expected one by `hf auth login` or HF_TOKEN")
     return HfApi(library_name="asqp", library_version=package_version())
 
@@ -104,14 +111,25 @@ def _carry_out(api: HfApi, plan: Plan, wishes: Wishes) -> str:
         patiently(
             lambda: api.create_repo(repo, repo_type=kind, visibility="private", exist_ok=True, space_sdk=sdk), repo
         )
+    wanted = {"gated": wishes.gated, "visibility": wishes.visibility}
+    steps: list[Callable[[], Any]] = [
+        partial(api.update_repo_settings, repo, repo_type=kind, **{name: value})  # type: ignore[arg-type]
+        for name, value in wanted.items()
+        if value and name in plan.settings
+    ]
+    opened = [steps.pop()] if wishes.visibility == "public" and "visibility" in plan.settings else []
+    for close in steps:  # before anything new can be read
+        patiently(close, repo)
     head = _commit(api, plan)
-    for name, value in (("gated", wishes.gated), ("visibility", wishes.visibility)):  # closed before it is public
-        if value and name in plan.settings:
-            setting: dict[str, Any] = {name: value}
-            patiently(partial(api.update_repo_settings, repo, repo_type=kind, **setting), repo)
-    if plan.tag:
-        tag = plan.tag
-        patiently(lambda: api.create_tag(repo, tag=tag, revision=head, repo_type=kind, exist_ok=True), repo)
+    try:
+        for show in opened:
+            patiently(show, repo)
+        if plan.tag:
+            patiently(partial(api.create_tag, repo, tag=plan.tag, revision=head, repo_type=kind, exist_ok=True), repo)
+    except DataError as error:
+        raise DataError(
+            f"{error.message}; the commit {head[:12]} is made, run it again for what is missing", path=error.path
+        ) from None
     return head
 
 

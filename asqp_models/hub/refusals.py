@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from asqp_datasets.checks import RULES, check_source
 from asqp_datasets.corpora import CORPORA, Corpus
 from asqp_datasets.errors import DataError, UsageError
-from asqp_datasets.front_matter import read_front_matter
+from asqp_datasets.front_matter import data_files, read_front_matter
 from asqp_datasets.sources import open_source
 
 if TYPE_CHECKING:
@@ -95,6 +95,7 @@ def refuse_dataset(folder: Path, facts: dict[str, Any], repo: str, *, may_republ
         for name in sorted(listed_files(folder)):
             _refuse_view(folder / name)
         return
+    _refuse_other_files(folder)
     report = check_source(open_source(str(folder)), examples=1)
     for finding in report.findings:
         if RULES[finding.rule].severity == "error":
@@ -108,6 +109,23 @@ def refuse_dataset(folder: Path, facts: dict[str, Any], repo: str, *, may_republ
             )
     if not report.samples:
         raise DataError("found no samples, expected one at least", path=folder)
+
+
+def _refuse_other_files(folder: Path) -> None:
+    """Raise :class:`DataError` unless the files are those of the card: ``load_dataset`` reads it and no other."""
+    import pyarrow.parquet as pq
+
+    told = read_front_matter(folder).get("dataset_info")
+    splits = told.get("splits") if isinstance(told, dict) else None
+    rows: dict[str, int] = {}
+    for split, path in data_files(folder):
+        rows[str(split)] = rows.get(str(split), 0) + pq.read_metadata(path).num_rows
+    for split in splits if isinstance(splits, list) else []:
+        name, count = str(split.get("name")), split.get("num_examples")
+        if rows.get(name) != count:
+            raise DataError(
+                f"found {rows.get(name, 0)} samples in {name}, expected {count}, as its card says", path=folder
+            )
 
 
 def refuse_texts(
@@ -128,7 +146,7 @@ def refuse_texts(
     """
     known = CORPORA.get(corpus)
     name = repo.partition("/")[2].lower()
-    if (synthetic or (known and known.synthetic)) and "synthetic" not in name:
+    if (synthetic or (known and known.synthetic)) and not re.search(r"(^|[-_.])synthetic($|[-_.])", name):
         real = [each for each in CORPORA if re.search(rf"(^|[-_.]){re.escape(each)}($|[-_.])", name)]
         if texts or real:
             raise UsageError(

@@ -216,3 +216,11 @@ def test_what_another_task_left_is_removed(line: Path, tmp_path: Path) -> None:
         (tmp_path / name).write_text("{}")
     predict_file(load_model(line / "run"), [Review("1", "好")], tmp_path / "out.jsonl", task={"source": "these"})
     assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]
+
+
+@pytest.mark.parametrize("threshold", ["nan", "-0.1", "1.1", "x"])
+def test_a_threshold_is_a_number_from_0_to_1(threshold: str, tmp_path: Path, asqp: Asqp) -> None:
+    code, _, err = asqp("predict", "x.csv", "--model", "m", "--out", tmp_path / "out.jsonl", "--threshold", threshold)
+    assert code == 2
+    assert "--threshold" in err
+    assert not list(tmp_path.iterdir())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,13 @@ def commits(api: HfApi, repo: str, kind: str = "dataset") -> list[str]:
     return [commit.title for commit in api.list_repo_commits(repo, repo_type=kind)]
 
 
+def card_of(dataset: Path, repo: str) -> bytes:
+    """The card, whose code loads the repository that it stands in."""
+    text = (dataset / "README.md").read_text(encoding="utf-8")
+    assert text.count('load_dataset("asqp/synthetic-car")') == 1
+    return text.replace('load_dataset("asqp/synthetic-car")', f'load_dataset("{repo}")').encode("utf-8")
+
+
 def test_the_owners_command(api: HfApi, hub: HubServer, repo: str, dataset: Path, asqp: Asqp) -> None:
     names = sorted(path.relative_to(dataset).as_posix() for path in dataset.rglob("*") if path.is_file())
     dry = asqp("publish", "dataset", dataset, "--repo", repo, "--tag", "1.0", "--dry-run")
@@ -47,7 +55,9 @@ def test_the_owners_command(api: HfApi, hub: HubServer, repo: str, dataset: Path
     assert info.private
     assert commits(api, repo) == [f"asqp {package_version()}: dataset synthetic-car", "initial commit"]
     assert hub.repository("datasets", repo).tags == {"1.0": info.sha}
-    assert hub.files("datasets", repo) == {name: (dataset / name).read_bytes() for name in names}
+    files = {name: (dataset / name).read_bytes() for name in names}
+    files["README.md"] = card_of(dataset, repo)
+    assert hub.files("datasets", repo) == files
 
     hub.forget()
     code, out, _ = asqp("publish", "dataset", dataset, "--repo", repo, "--tag", "1.0", "--json")
@@ -94,7 +104,7 @@ def test_what_somebody_changed_is_shown_and_not_overwritten(
     plan = publish(dataset_contents(dataset, repo), dry_run=True).plan
     assert any("'A better card': not by asqp publish)" in line for line in plan.lines())
     publish(dataset_contents(dataset, repo), Wishes(overwrite=True))
-    assert hub.files("datasets", repo)["README.md"] == (dataset / "README.md").read_bytes()
+    assert hub.files("datasets", repo)["README.md"] == card_of(dataset, repo)
 
 
 def test_visibility_and_gates(api: HfApi, hub: HubServer, repo: str) -> None:
@@ -103,10 +113,49 @@ def test_visibility_and_gates(api: HfApi, hub: HubServer, repo: str) -> None:
     info = api.repo_info(repo, repo_type="dataset")
     assert (info.private, info.gated) == (False, "auto")
     settings = [entry.method for entry in hub.requests("", "/settings|/commit/|/repos/create")]
-    assert settings == ["POST", "POST", "PUT", "PUT"]  # made private, filled, closed, then shown
+    assert settings == ["POST", "PUT", "POST", "PUT"]  # made private, closed, filled, then shown
     assert publish(contents).plan.empty
     publish(contents, Wishes(visibility="private"))
     assert api.repo_info(repo, repo_type="dataset").private
+
+
+def test_nothing_new_is_read_before_a_repository_is_closed(
+    api: HfApi, hub: HubServer, repo: str, dataset: Path
+) -> None:
+    contents = Contents(repo, "dataset", "words", {"a.txt": b"1"})
+    before = publish(contents, Wishes(visibility="public")).commit
+    hub.fail("status", "/settings", status=403)
+    with pytest.raises(DataError, match="the Hub refuses it"):
+        publish(replace(contents, files={"a.txt": b"2"}), Wishes(visibility="private"))
+    assert api.repo_info(repo, repo_type="dataset").sha == before
+    hub.fail("status", "/tag/", status=403)
+    with pytest.raises(DataError, match=r"; the commit \w{12} is made, run it again for what is missing"):
+        publish(replace(contents, files={"a.txt": b"2"}), Wishes(visibility="private", tag="1.0"))
+    assert api.repo_info(repo, repo_type="dataset").private
+    done = publish(replace(contents, files={"a.txt": b"2"}), Wishes(tag="1.0"))
+    assert (done.plan.changes, done.changed) == ((), True)
+
+
+def test_old_texts_go_even_after_the_history_was_squashed(
+    api: HfApi, hub: HubServer, repo: str, dataset: Path, tmp_path: Path
+) -> None:
+    publish(dataset_contents(dataset, repo))
+    api.super_squash_history(repo, repo_type="dataset")
+    new = tmp_path / "new" / "synthetic-car"
+    build(open_source("synthetic-car", size=59, seed=5), new)
+    with pytest.raises(UsageError, match=r"was last changed by .*, expected --overwrite"):
+        publish(dataset_contents(new, repo))
+    done = publish(dataset_contents(new, repo), Wishes(overwrite=True))
+    assert [change.action for change in done.plan.changes].count("delete") == 3
+    assert set(hub.files("datasets", repo)) == {
+        path.relative_to(new).as_posix() for path in new.rglob("*") if path.is_file()
+    }
+
+
+@pytest.mark.parametrize("tag", ["", "a b", "../x", "main", "-v", "a/b"])
+def test_tags(tag: str, dataset: Path, repo: str, asqp: Asqp) -> None:
+    code, _, err = asqp("publish", "dataset", dataset, "--repo", repo, "--tag", tag)
+    assert (code, err) == (2, f"asqp: tag: found {tag!r}, expected a name such as 1.0\n")
 
 
 def test_the_card_of_a_gated_dataset_says_what_readers_are_asked(api: HfApi, dataset: Path, repo: str) -> None:
@@ -116,7 +165,7 @@ def test_the_card_of_a_gated_dataset_says_what_readers_are_asked(api: HfApi, dat
     card = DatasetCard.load(repo)
     assert card.data.to_dict()["extra_gated_fields"]
     assert card.data.to_dict()["extra_gated_prompt"]
-    assert card.text == DatasetCard((dataset / "README.md").read_text(encoding="utf-8")).text
+    assert card.text == DatasetCard(card_of(dataset, repo).decode("utf-8")).text
     card.validate()
     assert publish(dataset_contents(dataset, repo)).plan.empty  # gated as it is, and so is the card
 

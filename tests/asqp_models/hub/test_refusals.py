@@ -208,10 +208,48 @@ def test_what_is_no_dataset_or_prediction(line: Path, tmp_path: Path) -> None:
         ('{"id": "1", "text": "a", "quads": 3, "meta": {"model": "m"}}\n', "quads"),
     ):
         path.write_text(content, encoding="utf-8")
-        with pytest.raises(DataError, match=message), predictions_contents(path, "asqp/synthetic-x"):
+        found = pytest.raises(DataError, match=message)
+        with found, predictions_contents(path, "asqp/synthetic-x", may_republish=True):
             pass
     split = pytest.raises(UsageError, match="split: found 'dev', expected one of train, validation, test")
     with split, predictions_contents(path, "asqp/synthetic-x", split="dev"):
+        pass
+
+
+def test_predictions_of_unknown_origin_need_the_owners_word(line: Path, tmp_path: Path) -> None:
+    path = tmp_path / "test.jsonl"
+    path.write_bytes((line / "run" / "predictions" / "test.jsonl").read_bytes())
+    with pytest.raises(UsageError, match="that are not in their run folder"), predictions_contents(path, "asqp/x"):
+        pass
+    named = pytest.raises(UsageError, match="repo: found 'asqp/car', the name of a corpus, expected one for predict")
+    with named, predictions_contents(path, "asqp/car", may_republish=True):
+        pass
+    with predictions_contents(path, "asqp/x", may_republish=True) as contents:
+        assert len(contents.files) == 2
+
+
+@pytest.mark.parametrize("change", ["removed", "cut"])
+def test_a_folder_that_is_not_as_its_card_says(change: str, dataset: Path) -> None:
+    import pyarrow.parquet as pq
+
+    (path,) = dataset.glob("data/test-*.parquet")
+    if change == "removed":
+        path.unlink()
+    else:
+        pq.write_table(pq.read_table(path).slice(0, 4), path)
+    found = {"removed": 0, "cut": 4}[change]
+    with pytest.raises(DataError, match=rf"found {found} samples in test, expected 9, as its card says"):
+        dataset_contents(dataset, "asqp/synthetic-x")
+
+
+@pytest.mark.parametrize("name", ["metrics.jsonl", "predictions/test.jsonl", "calibration.jsonl"])
+def test_results_that_were_changed(name: str, line: Path, copy_of: Any) -> None:
+    run = copy_of(line / "run")
+    path = run / name
+    path.write_text(path.read_text("utf-8").replace("0.", "0.9", 1), encoding="utf-8")
+    with pytest.raises(DataError, match=rf"{name}: is not as it was when the result was measured"):
+        model_contents(run, "asqp/lexicon")
+    with pytest.raises(DataError, match=name), predictions_contents(run, "asqp/synthetic-x"):
         pass
 
 
