@@ -16,6 +16,11 @@ from asqp_datasets.errors import AsqpError, DataError, first_line
 from asqp_models.encoders import best_device, check_vocabulary, load_tokenizer
 from asqp_models.trainer import quiet_libraries
 
+_UNREADABLE = (
+    *(OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, SafetensorError),
+)
+"""What the libraries raise over a configuration or weights that are not theirs."""
+
 
 def save(folder: str | Path, *parts: Any) -> None:
     """Write what has a ``save_pretrained``; the same parts give the same bytes, each file is there in whole or not.
@@ -78,7 +83,7 @@ def load(kind: Any, folder: str | Path, method: str) -> Any:
             )
         except AsqpError as error:
             raise DataError(str(error), path=folder / "config.json") from error
-        except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+        except _UNREADABLE as error:
             raise DataError(f"cannot be loaded: {first_line(error)}", path=folder) from error
     for name in ("missing_keys", "unexpected_keys", "mismatched_keys"):
         keys = sorted(key if isinstance(key, str) else key[0] for key in report[name])

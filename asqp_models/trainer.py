@@ -7,6 +7,7 @@ many, every window is seen once an epoch, in the same updates.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
@@ -344,7 +345,7 @@ def fit(
         try:
             trainer.train(resume_from_checkpoint=last)
         except (SafetensorError, RuntimeError) as error:
-            if isinstance(error, SafetensorError) or "PytorchStreamWriter" in str(error):  # the disk is full
+            if isinstance(error, SafetensorError) or _DISK_IS_FULL.search(str(error)):
                 raise DataError(f"cannot be written: {first_line(error)}", path=folder) from error
             raise
         if trainer.averaged and not validation:
@@ -355,6 +356,9 @@ def fit(
         if "eval_f1" in row:
             row["best"] = row["step"] == trainer.state.best_global_step
     return history
+
+
+_DISK_IS_FULL = re.compile("PytorchStreamWriter|inline_container|iostream error")  # what torch.save says then
 
 
 def check_weights(path: Path, model: nn.Module) -> None:

@@ -67,7 +67,12 @@ class UnitEncoderConfig(PreTrainedConfig):
             ("hidden_size", 2),
         ):
             value = getattr(self, name)
-            expect(type(value) is int and value >= least, f"encoder.{name}", value, f"an integer of at least {least}")
+            expect(
+                type(value) is int and least <= value < 2**31,
+                f"encoder.{name}",
+                value,
+                f"an integer of at least {least}",
+            )
         expect(self.hidden_size % 2 == 0, "encoder.hidden_size", self.hidden_size, "an even number")
         expect(self.layers in ("lstm", "conv"), "encoder.layers", self.layers, "lstm or conv")
         for name in ("dropout", "unit_dropout"):
@@ -170,7 +175,7 @@ class JointConfig(PreTrainedConfig):
             ("pair_size", 1),
         ):
             value = getattr(self, name)
-            expect(type(value) is int and value >= least, name, value, f"an integer of at least {least}")
+            expect(type(value) is int and least <= value < 2**31, name, value, f"an integer of at least {least}")
         expect(
             self.doc_stride <= self.max_seq_length // 2, "doc_stride", self.doc_stride, "at most half of max_seq_length"
         )

@@ -254,6 +254,12 @@ def test_a_missing_or_damaged_file_is_one_clear_error(name: str, checkpoint: Pat
         ({"calibration": [0, 1]}, r"calibration: found \[0, 1\], expected a slope above 0 and an intercept"),
         ({"max_units": 9}, "encoder.max_units: found 8, expected that of the model"),
         ({"encoder": {"model_type": "unheard-of"}}, "cannot be loaded"),
+        ({"encoder": [1]}, "cannot be loaded"),
+        ({"dtype": "x"}, "cannot be loaded"),
+        ({"dtype": []}, "cannot be loaded"),
+        ({"max_distance": 10**20}, "max_distance: found 100000000000000000000, expected an integer of at least 0"),
+        ({"negatives": ["x"]}, "negatives: found .'x'., expected a list of some of product"),
+        ({"posteriors": 1}, "posteriors: found 1, expected true or false"),
     ],
 )
 def test_a_foreign_configuration_is_one_clear_error(change: dict[str, Any], message: str, checkpoint: Path) -> None:
