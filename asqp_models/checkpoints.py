@@ -93,6 +93,9 @@ def load(kind: Any, folder: str | Path, method: str) -> Any:
                 "those of config.json",
                 path=folder / "model.safetensors",
             )
+    for name, weight in model.named_parameters():
+        if not bool(torch.isfinite(weight).all()):
+            raise DataError(f"found a weight that is no number in {name:.80}", path=folder / "model.safetensors")
     return model.to(best_device())
 
 

@@ -179,6 +179,7 @@ class JointConfig(PreTrainedConfig):
         expect(
             self.doc_stride <= self.max_seq_length // 2, "doc_stride", self.doc_stride, "at most half of max_seq_length"
         )
+        expect(self.members <= 16, "members", self.members, "at most 16")
         for name in ("implicit", "reuse"):
             value = getattr(self, name)
             good = isinstance(value, list) and len(value) == 2 and all(type(each) is bool for each in value)

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import set_seed
 
-from asqp_datasets.errors import DataError, UsageError
+from asqp_datasets.errors import DataError, UsageError, first_line
 from asqp_datasets.schema import Quad, Sample
 from asqp_models import processes
 from asqp_models.checkpoints import load, save, stored_tokenizer
@@ -128,7 +129,8 @@ class Joint:
             for member in range(wanted.members):
                 own = place if wanted.members == 1 else place / f"member-{member}"
                 done = own / "member.safetensors"
-                set_seed(seed * 1_000 + member)
+                own_seed = (seed * 1_000 + member) % 2**32
+                set_seed(own_seed)
                 model = _new_model(wanted, lexicon, language, 0 if tokenizer is None else len(tokenizer))
                 decoder = Decoder(model, reader)
                 if wanted.members > 1 and done.is_file():
@@ -146,7 +148,7 @@ class Joint:
                     wanted,
                     predict=decoder.remembering,
                     folder=own,
-                    seed=seed * 1_000 + member,
+                    seed=own_seed,
                     thresholds=THRESHOLDS,
                     on_best=partial(_show_best, on_best, model, lexicon, tokenizer, config)
                     if on_best and wanted.members == 1
@@ -163,7 +165,10 @@ class Joint:
                 rows = [row | {"member": member} for row in rows] if wanted.members > 1 else rows
                 if wanted.members > 1 and processes.rank() == 0:
                     (own / "history.json").write_text(json.dumps(rows), encoding="utf-8")
-                    save_file(model.state_dict(), own / "member.tmp")
+                    try:
+                        save_file(model.state_dict(), own / "member.tmp")
+                    except SafetensorError as error:
+                        raise DataError(f"cannot be written: {first_line(error)}", path=own) from error
                     (own / "member.tmp").rename(done)
                 history += rows
                 members.append(model)

@@ -74,6 +74,31 @@ def test_the_threshold_trades_recall_for_precision(model: Joint) -> None:
             assert all(threshold - 1e-6 <= each.score <= 1 for each in quads)
 
 
+def test_the_scores_of_an_ensemble_are_the_same_at_every_threshold() -> None:
+    model = Joint.train(LEARNED, REVIEWS, language="en", seed=20_260_101, members=3, **(SETTINGS | {"epochs": 3}))
+    before: dict[tuple[int, Any], float] | None = None
+    for threshold in (0.0, 0.01, 0.1, 0.3, 0.6):
+        found = {
+            (i, each.quad): each.score
+            for i, quads in enumerate(model.predict_scored(TEXTS, threshold))
+            for each in quads
+        }
+        if before is not None:
+            assert found == {key: score for key, score in before.items() if score >= threshold}
+        before = found
+
+
+def test_weights_that_are_no_numbers_are_refused(trained: Joint, tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    trained.save_pretrained(tmp_path)
+    weights = load_file(tmp_path / "model.safetensors")
+    weights["networks.0.pair.bias"][0] = float("nan")
+    save_file(weights, tmp_path / "model.safetensors", {"format": "pt"})
+    with pytest.raises(DataError, match=r"found a weight that is no number in networks.0.pair.bias"):
+        Joint.from_pretrained(tmp_path)
+
+
 def test_the_scale_of_scores_goes_both_ways() -> None:
     for score in (0.01, 0.3, 0.999):
         assert _uncalibrated(_calibrated(score, 1.7, -0.4), 1.7, -0.4) == pytest.approx(score)
