@@ -173,7 +173,7 @@ def test_the_card(tmp_path: Path) -> None:
     assert (
         "Lines read: 21; samples: 21; lines that could not be read: 0. No text and no annotation was changed." in body
     )
-    assert "at least 70% are Chinese" in body  # what the paper did before
+    assert "The paper says of its corpus: before annotation" in body  # what the paper did before
     assert "want it taken down" in body
     assert "@misc{asqp_benchmark," in body
 
